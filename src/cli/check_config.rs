@@ -62,11 +62,8 @@ fn without_sctp(config: &Config) -> Vec<ConfigProblem> {
         let gateways = network.map.as_ref()?.gateways.iter();
         let mut transports = gateways.map(|gateway| gateway.transport);
         let needs_it = transports.any(|transport| transport == GatewayTransport::Sctp);
-        needs_it.then(|| ConfigProblem {
-            key: format!("gsm[{index}].map.gateways"),
-            message: sctp::NOT_THERE.to_owned(),
-            origin: None,
-        })
+        let key = format!("gsm[{index}].map.gateways");
+        needs_it.then(|| ConfigProblem::new(key, sctp::NOT_THERE))
     });
     needing.collect()
 }

@@ -68,13 +68,7 @@ pub(super) async fn note(request: ServiceRequest, next: Next<BoxBody>) -> Middle
     let asks_for_dry_run = asks_for_dry_run(request.query_string());
     let bearer = request.extensions().get::<Bearer>().cloned();
     let state = request.app_data::<web::Data<State>>().cloned();
-    let address = peers::client(request.request());
-    let mut note = AuditNote {
-        address: address.map_or_else(String::new, |address| address.to_string()),
-        method: request.method().to_string(),
-        path: shown_path(request.request()),
-        ..AuditNote::default()
-    };
+    let mut note = note_of(request.request());
     if let Some(bearer) = bearer {
         note.token = bearer.name;
         note.role = bearer.role.to_string();
@@ -111,6 +105,17 @@ pub(super) async fn note(request: ServiceRequest, next: Next<BoxBody>) -> Middle
         write(&state, note).await;
     }
     answer
+}
+
+/// What a request is, without whose it is and what has become of it.
+pub(super) fn note_of(request: &HttpRequest) -> AuditNote {
+    let address = peers::client(request);
+    AuditNote {
+        address: address.map_or_else(String::new, |address| address.to_string()),
+        method: request.method().to_string(),
+        path: shown_path(request),
+        ..AuditNote::default()
+    }
 }
 
 /// Records a request that was refused, unless its token has had so many of them that they are summed up.

@@ -1,14 +1,9 @@
-//! The configuration of the store, and explanations of routes, as the admin API shows them: from what
-//! actors answer to the JSON of [`crate::api`].
+//! The configuration of the store as the admin API shows it: from what actors answer to the JSON of [`crate::api`].
 
 use serde_json::Value;
 
 use crate::actors::control::settings as live;
-use crate::actors::routing::{explain, explain_mo};
-use crate::api::{
-    AskedRule, Changed, Configuration, Considered, Difference, Explanation, ImsiState,
-    MoExplanation, Planned, Resource, ResourceChange, Target, Version, findings, time,
-};
+use crate::api::{Changed, Configuration, Resource, ResourceChange, Version, findings, time};
 use crate::config;
 use crate::domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 
@@ -73,108 +68,5 @@ pub(super) fn version(
         who: version.who,
         what: version.what,
         changes: version.changes.iter().map(change).collect(),
-    }
-}
-
-impl From<live::Comparison> for Difference {
-    fn from(comparison: live::Comparison) -> Self {
-        Self {
-            version: comparison.version,
-            file: comparison.file,
-            compared: comparison.compared,
-            changes: comparison.changes.iter().map(ResourceChange::new).collect(),
-        }
-    }
-}
-
-impl From<explain::RouteExplanation> for Explanation {
-    fn from(from: explain::RouteExplanation) -> Self {
-        let considered = |list: Vec<explain::ConsideredRoute>| {
-            list.into_iter()
-                .map(|one| Considered {
-                    name: one.key,
-                    route: one.route,
-                    why: one.why,
-                })
-                .collect::<Vec<_>>()
-        };
-        Self {
-            goes_to: match &from.mobile_originated_to {
-                _ if from
-                    .number_plan
-                    .as_ref()
-                    .is_some_and(|planned| !planned.exists) =>
-                {
-                    Vec::new()
-                }
-                Some(account) if !from.operator.is_empty() => vec![account.clone()],
-                _ => from
-                    .targets
-                    .iter()
-                    .filter(|target| target.chance > 0.0)
-                    .map(|target| target.target.clone())
-                    .collect(),
-            },
-            to: from.to,
-            from: from.from,
-            account: from.account,
-            operator: Some(from.operator).filter(|operator| !operator.is_empty()),
-            network: Some(from.network).filter(|network| !network.is_empty()),
-            number_plan: from.number_plan.map(|planned| Planned {
-                class: planned.class.to_owned(),
-                range: Some(planned.range).filter(|range| !range.is_empty()),
-                exists: planned.exists,
-            }),
-            looked_up: from.looked_up,
-            imsi: from.imsi.map(|state| match state {
-                explain::ImsiKnowledge::Known => ImsiState::Known,
-                explain::ImsiKnowledge::LookedUp => ImsiState::LookedUp,
-                explain::ImsiKnowledge::Unknown => ImsiState::Unknown,
-            }),
-            account_is_known: from.account_is_known,
-            matching: considered(from.matching),
-            not_matching: considered(from.not_matching),
-            others: from.others as u64,
-            targets: from
-                .targets
-                .into_iter()
-                .map(|target| Target {
-                    step: target.step as u64,
-                    target: target.target,
-                    weight: target.weight,
-                    available: target.available,
-                    state: target.state,
-                    chance: target.chance,
-                })
-                .collect(),
-            mobile_originated_to: from.mobile_originated_to,
-            no_route_status: smsc_domain::command_status::name(from.no_route_status)
-                .map_or_else(|| format!("{:#x}", from.no_route_status), str::to_owned),
-        }
-    }
-}
-
-impl From<explain_mo::MoRuleExplanation> for MoExplanation {
-    fn from(from: explain_mo::MoRuleExplanation) -> Self {
-        let asked = from.asked.into_iter().map(|one| AskedRule {
-            name: one.name,
-            order: one.order,
-            rule: one.rule,
-            why: one.why,
-        });
-        Self {
-            to: from.to,
-            from: from.from,
-            operator: from.operator,
-            operator_is_known: from.operator_is_known,
-            keyword: from.keyword,
-            owner: from.owner,
-            is_opt_out: from.is_opt_out,
-            rule: from.rule,
-            outcome: from.outcome,
-            asked: asked.collect(),
-            others: from.others as u64,
-            otherwise: from.otherwise.map(Explanation::from),
-        }
     }
 }

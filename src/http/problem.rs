@@ -69,6 +69,11 @@ impl Problem {
         Self::new(ProblemType::NotFound, detail)
     }
 
+    /// There is none of this kind and name; the path below `/v1` lists those that there are.
+    pub(crate) fn no_such(kind: &str, name: &str, path: &str) -> Self {
+        Refusal::no_such(kind, name, path).into()
+    }
+
     /// A path that exists, with a method that it does not take.
     pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: String) -> Self {
         let detail = format!("{path} takes {allowed}, not {method}");

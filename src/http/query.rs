@@ -1,11 +1,14 @@
 //! Reads query strings strictly: every error names the field and how to fix it.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
 
 use super::problem::Problem;
 use crate::api::{Scope, Word};
+use crate::config::{parse_duration, show_duration};
 
 /// Entries on a page without `limit`.
 pub(super) const PAGE: u32 = 50;
@@ -167,6 +170,23 @@ impl Query {
 pub(super) fn word<W: Word>(key: &str, text: &str) -> Result<W, Problem> {
     W::of(text).ok_or_else(|| {
         Problem::bad_value(key, format!("{key} is one of {}, not {text:?}", W::list()))
+    })
+}
+
+/// A duration in this range, as people write it; `such_as`: examples for the answer to another one.
+pub(super) fn duration(
+    key: &str,
+    text: &str,
+    such_as: &str,
+    range: RangeInclusive<Duration>,
+) -> Result<Duration, Problem> {
+    let length = parse_duration(text).filter(|length| range.contains(length));
+    length.ok_or_else(|| {
+        let (least, most) = (show_duration(*range.start()), show_duration(*range.end()));
+        let detail = format!(
+            "{key} must be a duration such as {such_as}, from {least} to {most}, not {text:?}"
+        );
+        Problem::bad_value(key, detail)
     })
 }
 

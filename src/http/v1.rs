@@ -47,6 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpResponse;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -152,25 +153,37 @@ where
     Ok(call.timeout(ANSWER_WITHIN).await?)
 }
 
-/// As [`call`], when it is this question's turn: its kind has room for [`HEAVY_AT_ONCE`].
-async fn call_in_turn<F, A>(
+/// What one of the functions of the Admin actor answers, as JSON.
+async fn answer<F, A, T, E>(request: &ApiRequest, run: F) -> ApiAnswer
+where
+    F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
+    A: Future<Output = Result<T, E>> + 'static,
+    T: Serialize + Send + 'static,
+    E: Send + 'static,
+    Problem: From<E>,
+{
+    Ok(HttpResponse::Ok().json(call(request, run).await??))
+}
+
+/// As [`answer`], when it is this question's turn: its kind has room for [`HEAVY_AT_ONCE`].
+async fn answer_in_turn<F, A, T>(
     request: &ApiRequest,
     room: &'static Semaphore,
     about: &str,
     run: F,
-) -> Result<A::Output, Problem>
+) -> ApiAnswer
 where
     F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
-    A: Future + 'static,
-    A::Output: Send + 'static,
+    A: Future<Output = Result<T, Refusal>> + 'static,
+    T: Serialize + Send + 'static,
 {
     let turn = turn(room, about).await?;
-    let answer = call(request, move |admin| async move {
+    let in_turn = move |admin| async move {
         // Until the answer is made, also when the client goes away.
         let _turn = turn;
         run(admin).await
-    });
-    answer.await
+    };
+    answer(request, in_turn).await
 }
 
 /// Waits until one more question may be answered; `about`: the kind of questions, for people.

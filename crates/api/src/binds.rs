@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::copies::copies;
 use super::{CallbackAttempt, time};
 use smsc_proto as pb;
 
@@ -12,87 +13,89 @@ pub struct Binds {
     pub binds: Vec<Bind>,
 }
 
-/// One SMPP session, to an operator or from an ESME.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Bind {
-    /// The node that has it; with `session` the number of the bind, as attempts and the log write it: `node/session`.
-    #[serde(default)]
-    pub node: u32,
-    pub session: u64,
-    /// The account or operator; empty before an ESME has bound.
-    pub name: String,
-    /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `gateway` from the gateway of an operator over SGIP, `local` from a program on the same machine.
-    pub direction: String,
-    /// `transmitter`, `receiver`, `transceiver`, `gsup`, `map` or `callback`; `client` or `handler` for a program on the same machine.
-    pub bind_type: String,
-    /// `connecting`, `binding`, `bound`, `waiting`, `standby`, `paused` or `closed`.
-    pub state: String,
-    /// Address and port of the other side; user and process of a program on the same machine.
-    pub peer: String,
-    /// Since when it is bound.
-    #[schema(format = DateTime)]
-    pub since: Option<String>,
-    pub window: u32,
-    pub in_flight: u32,
-    pub received_total: u64,
-    pub sent_total: u64,
-    pub errors_total: u64,
-    /// Restarts after an internal failure, not after lost binds.
-    pub restarts: u64,
-    /// Failed connections since the last successful bind.
-    pub reconnect_attempts: u32,
-    #[schema(format = DateTime)]
-    pub next_reconnect_at: Option<String>,
-    pub last_error: String,
-    /// As `3.4`; empty when the peer has sent none.
-    pub interface_version: String,
-    /// Moving mean of how long the other side takes to answer; null before its first answer.
-    #[serde(default)]
-    pub answer_ms: Option<f64>,
-    /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<CallbackAttempt>,
-    /// Of callbacks: the queue that they come from. Otherwise absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
-    /// Of callbacks: how many URLs there are, and how they are doing. Otherwise absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub urls: Option<CallbackUrls>,
-    /// To a GSM network over MAP: its signalling gateways. Otherwise absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gateways: Vec<SignallingGateway>,
-}
+copies! {
+    /// One SMPP session, to an operator or from an ESME.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+    pub struct Bind from pb::BindSnapshot as bind {
+        /// The node that has it; with `session` the number of the bind, as attempts and the log write it: `node/session`.
+        #[serde(default)]
+        pub node: u32,
+        pub session: u64,
+        /// The account or operator; empty before an ESME has bound.
+        pub name: String,
+        /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `gateway` from the gateway of an operator over SGIP, `local` from a program on the same machine.
+        pub direction: String = bind.direction().word().to_owned(),
+        /// `transmitter`, `receiver`, `transceiver`, `gsup`, `map` or `callback`; `client` or `handler` for a program on the same machine.
+        pub bind_type: String,
+        /// `connecting`, `binding`, `bound`, `waiting`, `standby`, `paused` or `closed`.
+        pub state: String = bind_state(bind.state()).to_owned(),
+        /// Address and port of the other side; user and process of a program on the same machine.
+        pub peer: String,
+        /// Since when it is bound.
+        #[schema(format = DateTime)]
+        pub since: Option<String> = time(bind.since),
+        pub window: u32,
+        pub in_flight: u32,
+        pub received_total: u64,
+        pub sent_total: u64,
+        pub errors_total: u64,
+        /// Restarts after an internal failure, not after lost binds.
+        pub restarts: u64,
+        /// Failed connections since the last successful bind.
+        pub reconnect_attempts: u32,
+        #[schema(format = DateTime)]
+        pub next_reconnect_at: Option<String> = time(bind.next_reconnect_at),
+        pub last_error: String,
+        /// As `3.4`; empty when the peer has sent none.
+        pub interface_version: String = version(bind.interface_version),
+        /// Moving mean of how long the other side takes to answer; null before its first answer.
+        #[serde(default)]
+        pub answer_ms: Option<f64> = (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
+        /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub attempts: Vec<CallbackAttempt> = bind.attempts.into_iter().map(Into::into).collect(),
+        /// Of callbacks: the queue that they come from. Otherwise absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub queue: Option<String> = (!bind.queue.is_empty()).then_some(bind.queue),
+        /// Of callbacks: how many URLs there are, and how they are doing. Otherwise absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub urls: Option<CallbackUrls> = bind.urls.map(Into::into),
+        /// To a GSM network over MAP: its signalling gateways. Otherwise absent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub gateways: Vec<SignallingGateway> = bind.gateways.into_iter().map(Into::into).collect(),
+    }
 
-/// The connection to a signalling gateway.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct SignallingGateway {
-    /// Host and port.
-    pub address: String,
-    /// `connecting`, `waiting` for the next attempt, `down` and `inactive` while the gateway does not take us or our traffic, `standby` while another one carries it, or `active`.
-    pub state: String,
-    /// Since when.
-    #[schema(format = DateTime)]
-    pub since: Option<String>,
-    /// Failed connections since the last one that has lasted.
-    pub attempts: u32,
-    #[schema(format = DateTime)]
-    pub next_at: Option<String>,
-    /// Why the last connection ended, or was not made; empty once it is active.
-    pub last_error: String,
-    /// Messages of M3UA.
-    pub received_total: u64,
-    pub sent_total: u64,
-}
+    /// The connection to a signalling gateway.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct SignallingGateway from pb::GatewaySnapshot as gateway {
+        /// Host and port.
+        pub address: String,
+        /// `connecting`, `waiting` for the next attempt, `down` and `inactive` while the gateway does not take us or our traffic, `standby` while another one carries it, or `active`.
+        pub state: String = gateway_state(gateway.state()).to_owned(),
+        /// Since when.
+        #[schema(format = DateTime)]
+        pub since: Option<String> = time(gateway.since),
+        /// Failed connections since the last one that has lasted.
+        pub attempts: u32,
+        #[schema(format = DateTime)]
+        pub next_at: Option<String> = time(gateway.next_at),
+        /// Why the last connection ended, or was not made; empty once it is active.
+        pub last_error: String,
+        /// Messages of M3UA.
+        pub received_total: u64,
+        pub sent_total: u64,
+    }
 
-/// The URLs that the callbacks of a queue go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct CallbackUrls {
-    /// That something was sent to, or waits for.
-    pub known: u32,
-    /// Of these: left alone for a while, because they or their host have failed.
-    pub at_rest: u32,
-    /// That have answered 410, and get nothing more until the queue is resumed.
-    pub gone: u32,
+    /// The URLs that the callbacks of a queue go to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct CallbackUrls from pb::CallbackUrls as urls {
+        /// That something was sent to, or waits for.
+        pub known: u32,
+        /// Of these: left alone for a while, because they or their host have failed.
+        pub at_rest: u32,
+        /// That have answered 410, and get nothing more until the queue is resumed.
+        pub gone: u32,
+    }
 }
 
 /// `GET /v1/accounts/{name}/last-login`: the last bind of an account; null before the first one.
@@ -108,55 +111,6 @@ pub struct LastLogin {
     pub bind_type: Option<String>,
     /// The node that it has bound to.
     pub node: Option<u32>,
-}
-
-impl From<pb::BindSnapshot> for Bind {
-    fn from(bind: pb::BindSnapshot) -> Self {
-        Self {
-            state: bind_state(bind.state()).to_owned(),
-            direction: bind.direction().word().to_owned(),
-            node: bind.node,
-            session: bind.session,
-            name: bind.name,
-            bind_type: bind.bind_type,
-            peer: bind.peer,
-            since: time(bind.since),
-            window: bind.window,
-            in_flight: bind.in_flight,
-            received_total: bind.received_total,
-            sent_total: bind.sent_total,
-            errors_total: bind.errors_total,
-            restarts: bind.restarts,
-            reconnect_attempts: bind.reconnect_attempts,
-            next_reconnect_at: time(bind.next_reconnect_at),
-            last_error: bind.last_error,
-            interface_version: version(bind.interface_version),
-            answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
-            attempts: bind.attempts.into_iter().map(Into::into).collect(),
-            queue: (!bind.queue.is_empty()).then_some(bind.queue),
-            urls: bind.urls.map(|urls| CallbackUrls {
-                known: urls.known,
-                at_rest: urls.at_rest,
-                gone: urls.gone,
-            }),
-            gateways: bind.gateways.into_iter().map(Into::into).collect(),
-        }
-    }
-}
-
-impl From<pb::GatewaySnapshot> for SignallingGateway {
-    fn from(gateway: pb::GatewaySnapshot) -> Self {
-        Self {
-            state: gateway_state(gateway.state()).to_owned(),
-            address: gateway.address,
-            since: time(gateway.since),
-            attempts: gateway.attempts,
-            next_at: time(gateway.next_at),
-            last_error: gateway.last_error,
-            received_total: gateway.received_total,
-            sent_total: gateway.sent_total,
-        }
-    }
 }
 
 /// The name of a signalling gateway's state in the API.

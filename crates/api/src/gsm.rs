@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::copies::copies;
 use super::settings::Resource;
 use super::{Bind, OperatorOnNode, Queue, time};
 use smsc_domain::command_status;
@@ -70,50 +71,34 @@ pub struct GsmAnswer {
     pub count: u64,
 }
 
-/// Requests of one sender that a rule of the firewall has found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FirewallHit {
-    /// When the last one came.
-    #[schema(format = DateTime)]
-    pub at: Option<String>,
-    /// The rule, as in `map.firewall.rules`.
-    pub rule: String,
-    /// `block`, `drop`, `report`, or `dry` for what would be blocked.
-    pub action: String,
-    /// The error of MAP that it was answered with; null for none.
-    pub error: Option<u32>,
-    /// The operation of MAP.
-    pub operation: String,
-    /// The global title of the sender; empty without one.
-    pub calling: String,
-    /// Of the last one, the number of the service centre; empty without one.
-    pub service_centre: String,
-    /// Of the last one, the subscriber, masked.
-    pub subscriber: String,
-    /// Of the last one, the sender of the message, masked.
-    pub originator: String,
-    /// How many there were.
-    pub count: u64,
-    /// The nodes that have found it, by number.
-    #[serde(default)]
-    pub nodes: Vec<u32>,
-}
-
-impl From<&pb::FirewallFinding> for FirewallHit {
-    fn from(found: &pb::FirewallFinding) -> Self {
-        Self {
-            at: time(found.at),
-            rule: found.rule.clone(),
-            action: found.action.clone(),
-            error: (found.error > 0).then_some(found.error),
-            operation: found.operation.clone(),
-            calling: found.calling.clone(),
-            service_centre: found.service_centre.clone(),
-            subscriber: found.subscriber.clone(),
-            originator: found.originator.clone(),
-            count: found.count,
-            nodes: found.nodes.clone(),
-        }
+copies! {
+    /// Requests of one sender that a rule of the firewall has found.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct FirewallHit from pb::FirewallFinding as found {
+        /// When the last one came.
+        #[schema(format = DateTime)]
+        pub at: Option<String> = time(found.at),
+        /// The rule, as in `map.firewall.rules`.
+        pub rule: String,
+        /// `block`, `drop`, `report`, or `dry` for what would be blocked.
+        pub action: String,
+        /// The error of MAP that it was answered with; null for none.
+        pub error: Option<u32> = (found.error > 0).then_some(found.error),
+        /// The operation of MAP.
+        pub operation: String,
+        /// The global title of the sender; empty without one.
+        pub calling: String,
+        /// Of the last one, the number of the service centre; empty without one.
+        pub service_centre: String,
+        /// Of the last one, the subscriber, masked.
+        pub subscriber: String,
+        /// Of the last one, the sender of the message, masked.
+        pub originator: String,
+        /// How many there were.
+        pub count: u64,
+        /// The nodes that have found it, by number.
+        #[serde(default)]
+        pub nodes: Vec<u32>,
     }
 }
 
@@ -143,7 +128,7 @@ impl GsmNetwork {
             cause: one.result,
             count: one.count,
         });
-        let firewall = live.findings.iter().map(FirewallHit::from).collect();
+        let firewall = live.findings.into_iter().map(FirewallHit::from).collect();
         let (results, submissions) = (results.collect(), submissions.collect());
         let in_flight = live.binds.iter().map(|bind| bind.in_flight);
         Self {

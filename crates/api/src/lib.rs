@@ -8,6 +8,7 @@ mod archive;
 mod balance;
 mod binds;
 mod callback;
+mod copies;
 mod damaged;
 mod failed;
 mod failures;
@@ -88,6 +89,7 @@ pub use words::{
     MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };
 
+use copies::copies;
 use smsc_proto as pb;
 
 /// `GET /v1/queues`
@@ -124,79 +126,81 @@ pub struct ResourceNote {
     pub by: String,
 }
 
-/// One queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Queue {
-    /// `operator:ID`, `gsm:NAME`, `account:SYSTEM_ID` or `test:…`.
-    pub name: String,
-    /// Nothing is handed out until it is resumed.
-    pub suspended: bool,
-    /// By whose order; empty if it is not suspended, or was already when this node started.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub suspended_by: String,
-    /// Ready to go as soon as a session has room.
-    pub waiting: u64,
-    /// Not before their time.
-    pub scheduled: u64,
-    /// At a session, without an answer.
-    pub in_flight: u64,
-    /// Sessions that take from it.
-    pub sessions: u64,
-    /// How many more messages those sessions would take now.
-    pub room: u64,
-    /// When the oldest waiting message was accepted.
-    #[schema(format = DateTime)]
-    pub oldest_at: Option<String>,
-    pub delivered_total: u64,
-    pub failed_total: u64,
-    pub retried_total: u64,
-    pub expired_total: u64,
-    /// Attempts that were answered, or not in time; this and the following since the start, on all nodes.
-    #[serde(default)]
-    pub attempts_total: u64,
-    /// Those that the other side throttled.
-    #[serde(default)]
-    pub throttled_total: u64,
-    /// Those that it refused for another reason, for a while or for good.
-    #[serde(default)]
-    pub refused_total: u64,
-    /// Those without an answer.
-    #[serde(default)]
-    pub unanswered_total: u64,
-    /// Messages that are suspected of ending the other side's sessions, on this node; they are tried alone.
-    #[serde(default)]
-    pub suspects: u64,
-    /// Those that were given up because of it.
-    #[serde(default)]
-    pub ended_sessions_total: u64,
-    /// By priority, 0 to 3.
-    pub waiting_by_priority: Vec<u64>,
-    /// Bodies in memory.
-    pub ready_in_memory: u64,
-    /// Blocks of the waiting list that were written out of memory.
-    pub spilled: u64,
-    /// Attempts on this node that were answered and are not durable yet: a crash repeats them.
-    #[serde(default)]
-    pub unwritten: u64,
-    /// Accounts whose waiting messages take turns on this node.
-    #[serde(default)]
-    pub senders: u64,
-    /// Restarts of its actor after a failure.
-    pub restarts: u64,
-    /// What each node has of it; empty with the embedded store, and with `scope=node`.
-    #[serde(default)]
-    pub nodes: Vec<QueueOnNode>,
-}
+copies! {
+    /// One queue.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+    pub struct Queue from pb::QueueSnapshot as queue {
+        /// `operator:ID`, `gsm:NAME`, `account:SYSTEM_ID` or `test:…`.
+        pub name: String,
+        /// Nothing is handed out until it is resumed.
+        pub suspended: bool,
+        /// By whose order; empty if it is not suspended, or was already when this node started.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        pub suspended_by: String,
+        /// Ready to go as soon as a session has room.
+        pub waiting: u64,
+        /// Not before their time.
+        pub scheduled: u64,
+        /// At a session, without an answer.
+        pub in_flight: u64,
+        /// Sessions that take from it.
+        pub sessions: u64,
+        /// How many more messages those sessions would take now.
+        pub room: u64,
+        /// When the oldest waiting message was accepted.
+        #[schema(format = DateTime)]
+        pub oldest_at: Option<String> = time(queue.oldest_at),
+        pub delivered_total: u64,
+        pub failed_total: u64,
+        pub retried_total: u64,
+        pub expired_total: u64,
+        /// Attempts that were answered, or not in time; this and the following since the start, on all nodes.
+        #[serde(default)]
+        pub attempts_total: u64,
+        /// Those that the other side throttled.
+        #[serde(default)]
+        pub throttled_total: u64,
+        /// Those that it refused for another reason, for a while or for good.
+        #[serde(default)]
+        pub refused_total: u64,
+        /// Those without an answer.
+        #[serde(default)]
+        pub unanswered_total: u64,
+        /// Messages that are suspected of ending the other side's sessions, on this node; they are tried alone.
+        #[serde(default)]
+        pub suspects: u64,
+        /// Those that were given up because of it.
+        #[serde(default)]
+        pub ended_sessions_total: u64,
+        /// By priority, 0 to 3.
+        pub waiting_by_priority: Vec<u64>,
+        /// Bodies in memory.
+        pub ready_in_memory: u64,
+        /// Blocks of the waiting list that were written out of memory.
+        pub spilled: u64,
+        /// Attempts on this node that were answered and are not durable yet: a crash repeats them.
+        #[serde(default)]
+        pub unwritten: u64,
+        /// Accounts whose waiting messages take turns on this node.
+        #[serde(default)]
+        pub senders: u64,
+        /// Restarts of its actor after a failure.
+        pub restarts: u64,
+        /// What each node has of it; empty with the embedded store, and with `scope=node`.
+        #[serde(default)]
+        pub nodes: Vec<QueueOnNode> = queue.nodes.into_iter().map(Into::into).collect(),
+    }
 
-/// A queue on one node; those of other nodes as of their last heartbeat.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct QueueOnNode {
-    pub node: u32,
-    pub waiting: u64,
-    pub scheduled: u64,
-    pub in_flight: u64,
-    pub sessions: u64,
-    pub suspended: bool,
+    /// A queue on one node; those of other nodes as of their last heartbeat.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct QueueOnNode from pb::QueueOnNode as share {
+        pub node: u32,
+        pub waiting: u64,
+        pub scheduled: u64,
+        pub in_flight: u64,
+        pub sessions: u64,
+        pub suspended: bool,
+    }
 }
 
 /// `GET /v1/operators`
@@ -331,52 +335,6 @@ pub struct ErasedMessages {
 
 // === conversions ===
 
-impl From<pb::QueueSnapshot> for Queue {
-    fn from(queue: pb::QueueSnapshot) -> Self {
-        Self {
-            name: queue.name,
-            suspended: queue.suspended,
-            suspended_by: queue.suspended_by,
-            waiting: queue.waiting,
-            scheduled: queue.scheduled,
-            in_flight: queue.in_flight,
-            sessions: queue.sessions,
-            room: queue.room,
-            oldest_at: time(queue.oldest_at),
-            delivered_total: queue.delivered_total,
-            failed_total: queue.failed_total,
-            retried_total: queue.retried_total,
-            expired_total: queue.expired_total,
-            attempts_total: queue.attempts_total,
-            throttled_total: queue.throttled_total,
-            refused_total: queue.refused_total,
-            unanswered_total: queue.unanswered_total,
-            suspects: queue.suspects,
-            ended_sessions_total: queue.ended_sessions_total,
-            waiting_by_priority: queue.waiting_by_priority,
-            ready_in_memory: queue.ready_in_memory,
-            spilled: queue.spilled,
-            unwritten: queue.unwritten,
-            senders: queue.senders,
-            restarts: queue.restarts,
-            nodes: queue.nodes.into_iter().map(QueueOnNode::from).collect(),
-        }
-    }
-}
-
-impl From<pb::QueueOnNode> for QueueOnNode {
-    fn from(share: pb::QueueOnNode) -> Self {
-        Self {
-            node: share.node,
-            waiting: share.waiting,
-            scheduled: share.scheduled,
-            in_flight: share.in_flight,
-            sessions: share.sessions,
-            suspended: share.suspended,
-        }
-    }
-}
-
 impl From<pb::OperatorView> for Operator {
     fn from(operator: pb::OperatorView) -> Self {
         let state = match operator.bound {
@@ -413,38 +371,26 @@ impl From<pb::OperatorView> for Operator {
 }
 
 impl Operator {
-    /// Fields of the store besides its state.
-    pub fn with(mut self, resource: Resource) -> Self {
-        self.version = resource.version;
-        self.settings = resource.settings;
-        self
+    /// An operator as it is configured, and how it is; without that, it is not enabled.
+    pub fn new(resource: Resource, live: Option<pb::OperatorView>) -> Self {
+        let shown = live.map_or_else(|| Self::disabled(&resource), Self::from);
+        Self {
+            version: resource.version,
+            settings: resource.settings,
+            ..shown
+        }
     }
 
-    /// One that is configured but not enabled.
-    pub fn disabled(resource: Resource) -> Self {
+    fn disabled(resource: &Resource) -> Self {
+        let address = resource.settings["address"].as_str();
         Self {
-            id: resource.name.clone(),
-            address: resource.settings["address"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
             state: "disabled".to_owned(),
-            bound: 0,
-            configured: 0,
-            last_error: String::new(),
-            available: false,
-            health: OperatorHealth::default(),
-            breaker: None,
-            rate: None,
-            slowed: false,
-            answer_ms: None,
-            queue: None,
-            binds: Vec::new(),
-            nodes: Vec::new(),
-            version: 0,
-            settings: serde_json::Value::Null,
+            ..Self::from(pb::OperatorView {
+                id: resource.name.clone(),
+                address: address.unwrap_or_default().to_owned(),
+                ..pb::OperatorView::default()
+            })
         }
-        .with(resource)
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::copies::copies;
 use super::{ErrorInWords, time};
 use smsc_proto as pb;
 
@@ -17,14 +18,16 @@ pub struct OperatorHealth {
     pub failback_at: Option<String>,
 }
 
-/// The binds of one node to an operator; those of other nodes as of their last heartbeat.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct OperatorOnNode {
-    pub node: u32,
-    /// Those that are up.
-    pub bound: u32,
-    /// All that it has.
-    pub binds: u32,
+copies! {
+    /// The binds of one node to an operator; those of other nodes as of their last heartbeat.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct OperatorOnNode from pb::OperatorShare as share {
+        pub node: u32,
+        /// Those that are up.
+        pub bound: u32,
+        /// All that it has.
+        pub binds: u32,
+    }
 }
 
 /// `POST /v1/operators/{id}/test`: what came of a connection that was made only to try it.
@@ -71,15 +74,6 @@ pub struct OperatorTestStep {
 
 // === conversions ===
 
-impl Default for OperatorHealth {
-    fn default() -> Self {
-        Self {
-            status: "UNBOUND".to_owned(),
-            failback_at: None,
-        }
-    }
-}
-
 impl From<&pb::OperatorView> for OperatorHealth {
     fn from(operator: &pb::OperatorView) -> Self {
         let queue = operator.queue.as_ref();
@@ -91,16 +85,6 @@ impl From<&pb::OperatorView> for OperatorHealth {
         Self {
             status: status.to_owned(),
             failback_at: time(queue.map_or(0, |queue| queue.failback_at)),
-        }
-    }
-}
-
-impl From<pb::OperatorShare> for OperatorOnNode {
-    fn from(share: pb::OperatorShare) -> Self {
-        Self {
-            node: share.node,
-            bound: share.bound,
-            binds: share.binds,
         }
     }
 }

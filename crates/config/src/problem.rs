@@ -60,7 +60,7 @@ impl ConfigError {
 
 impl ConfigProblem {
     /// A problem whose place is not known (yet).
-    pub(super) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             key: key.into(),
             message: message.into(),

@@ -62,6 +62,13 @@ impl Refusal {
         Self::new(refusal::Reason::NotFound, detail)
     }
 
+    /// There is none of this kind and name; the path below `/v1` lists those that there are.
+    pub fn no_such(kind: &str, name: &str, path: &str) -> Self {
+        Self::not_found(format!(
+            "there is no {kind} {name:?}; GET /v1/{path} lists them"
+        ))
+    }
+
     /// It cannot be done as things are.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(refusal::Reason::Conflict, detail)
@@ -70,6 +77,16 @@ impl Refusal {
     /// What would do it does not answer; it may succeed later.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(refusal::Reason::Unavailable, detail)
+    }
+}
+
+impl Commanded {
+    /// It was carried out, and its effect was seen.
+    pub fn done(count: u64) -> Self {
+        Self {
+            count,
+            pending: false,
+        }
     }
 }
 

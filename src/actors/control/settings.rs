@@ -28,6 +28,7 @@ use crate::actors::context::plan::Plan;
 use crate::actors::context::remote_command;
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::runtime::supervise::every;
+use crate::api::{Difference, ResourceChange};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, ConfigProblem, Keyring};
 use crate::domain::settings::{ResourceKind, ResourceUpdate, Resources, difference, summary};
@@ -74,18 +75,6 @@ pub struct ConfigChangeResult {
     pub warnings: Vec<ConfigProblem>,
     /// Keys of files with secrets that were read again, because nothing else has changed.
     pub secrets: Vec<String>,
-}
-
-/// The store's configuration compared with this node's file.
-#[derive(Debug, Clone)]
-pub struct Comparison {
-    pub version: u64,
-    pub file: Option<String>,
-    /// Whether the file names accounts, operators, routes or policy; otherwise it leaves them to the
-    /// store.
-    pub compared: bool,
-    /// The changes that applying the file would make.
-    pub changes: Vec<ResourceUpdate>,
 }
 
 // === start ===
@@ -436,11 +425,8 @@ impl StoredConfiguration {
                 tracing::warn!(reason = %refusal.detail, "other nodes could not be notified; they find the new version by themselves");
             }
             if let Err(error) = self.follow(false).await {
-                changed.warnings.push(ConfigProblem {
-                    key: String::new(),
-                    message: format!("written, but not applied on this node yet: {error}"),
-                    origin: None,
-                });
+                let message = format!("written, but not applied on this node yet: {error}");
+                changed.warnings.push(ConfigProblem::new("", message));
             }
             return Ok(changed);
         }
@@ -451,7 +437,7 @@ impl StoredConfiguration {
     ///
     /// # Errors
     /// The store cannot be read, or the file is invalid.
-    pub async fn compare(&self) -> Result<Comparison, SettingsError> {
+    pub async fn compare(&self) -> Result<Difference, SettingsError> {
         let settings = self.read().await?;
         let path = self.state.path.clone();
         let file = match path.clone() {
@@ -460,11 +446,10 @@ impl StoredConfiguration {
                 let load = move || {
                     Config::load(Some(&path)).map_err(|error| match error {
                         ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
-                        other => SettingsError::Invalid(vec![ConfigProblem {
-                            key: path.display().to_string(),
-                            message: other.to_string(),
-                            origin: None,
-                        }]),
+                        other => SettingsError::Invalid(vec![ConfigProblem::new(
+                            path.display().to_string(),
+                            other.to_string(),
+                        )]),
                     })
                 };
                 Arc::new(blocking(load).await?)
@@ -472,15 +457,16 @@ impl StoredConfiguration {
         };
         let compared = path.is_some() && !file.has_no_resources();
         let known = settings.resources();
-        Ok(Comparison {
+        let changes = if compared {
+            difference(&known, &file.resources_over(&known))
+        } else {
+            Vec::new()
+        };
+        Ok(Difference {
             version: settings.version,
             file: path.map(|path| path.display().to_string()),
             compared,
-            changes: if compared {
-                difference(&known, &file.resources_over(&known))
-            } else {
-                Vec::new()
-            },
+            changes: changes.iter().map(ResourceChange::new).collect(),
         })
     }
 }

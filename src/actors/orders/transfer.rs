@@ -70,9 +70,5 @@ pub(super) fn target(node: &NodeContext, name: &str, from: u32) -> Result<u32, R
 
 fn queue(node: &NodeContext, name: &str) -> Result<Arc<QueuePort>, Refusal> {
     let known = node.queues().into_iter().find(|port| port.name == name);
-    known.ok_or_else(|| {
-        Refusal::not_found(format!(
-            "there is no queue {name:?}; GET /v1/queues lists them"
-        ))
-    })
+    known.ok_or_else(|| Refusal::no_such("queue", name, "queues"))
 }

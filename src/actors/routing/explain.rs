@@ -9,11 +9,12 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, Targets};
 use crate::actors::context::target_health::Availability;
 use crate::actors::routing::resolver::{Imsis, Networks};
+use crate::api::{Considered, Explanation, ImsiState, Planned, Target};
 use crate::config::{RouteConfig, StepSharing};
-use crate::domain::address;
 use crate::domain::queue_name::QueueName;
 use crate::domain::route::{RouteQuestion, RouteTable, expression_matches};
 use crate::domain::settings::ResourceKind;
+use crate::domain::{address, command_status};
 use crate::pb::Message;
 
 /// Non-matching routes are listed up to this many; the others are counted.
@@ -31,90 +32,13 @@ pub struct ExplainRoute {
     pub network: String,
 }
 
-/// The decision for one message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RouteExplanation {
-    /// As it is compared: without a leading plus.
-    pub to: String,
-    pub from: String,
-    pub account: String,
-    /// The operator that brought it, instead of an account.
-    pub operator: String,
-    /// The network of the destination, as given or as this node knows it; empty if unknown.
-    pub network: String,
-    /// What the number plan says of the destination; `None` without a number plan.
-    pub number_plan: Option<PlannedNumber>,
-    /// Whether a message's network would be looked up before it is routed.
-    pub looked_up: bool,
-    /// What is known about the IMSI of the destination, if a target needs it.
-    pub imsi: Option<ImsiKnowledge>,
-    /// Whether there is such an account that may bind, or such an operator.
-    pub account_is_known: bool,
-    /// Matching routes; the first one is used.
-    pub matching: Vec<ConsideredRoute>,
-    /// Routes for the destination that do not match for another reason.
-    pub not_matching: Vec<ConsideredRoute>,
-    /// How many routes are for other destinations or were too many to list.
-    pub others: usize,
-    /// Targets of the first route, in order.
-    pub targets: Vec<ExplainedTarget>,
-    /// The account that a mobile-originated message to this number would go to, before any route.
-    pub mobile_originated_to: Option<String>,
-    /// command_status of the response if no route matches.
-    pub no_route_status: u32,
-}
-
-/// The place of a destination in the number plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedNumber {
-    /// `local`, `downstream`, `short_code` or `outside`.
-    pub class: &'static str,
-    /// Its range; empty for a number in none.
-    pub range: String,
-    /// Whether there is such a number; otherwise a message to it is refused with ESME_RINVDSTADR.
-    pub exists: bool,
-}
-
-/// What this node knows about the IMSI of a number. The IMSI itself is not shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImsiKnowledge {
-    Known,
-    /// A message would wait for the look-up.
-    LookedUp,
-    /// Nobody has the number: a message ends UNDELIVERABLE.
-    Unknown,
-}
-
-/// One route, and why it matches or does not.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConsideredRoute {
-    pub key: String,
-    /// In words: `to "44*" from "ACME*": up, then down`.
-    pub route: String,
-    pub why: String,
-}
-
-/// One target of the route that is used.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ExplainedTarget {
-    /// From 1; targets of one step share by weight.
-    pub step: usize,
-    pub target: String,
-    pub weight: u32,
-    /// Whether a message would be sent soon.
-    pub available: bool,
-    pub state: String,
-    /// The probability in per cent that the message goes here.
-    pub chance: f64,
-}
-
 /// Explains the decision for a message of an account, or for one that an operator brings.
 pub fn explain(
     node: &NodeContext,
     networks: &Networks,
     imsis: &Imsis,
     ask: &ExplainRoute,
-) -> RouteExplanation {
+) -> Explanation {
     let ExplainRoute {
         to,
         from,
@@ -172,7 +96,7 @@ pub fn explain(
             )
         })
         .collect();
-    let mut against: Vec<ConsideredRoute> = routes
+    let mut against: Vec<Considered> = routes
         .iter()
         .enumerate()
         .filter(|(at, _)| !fitting.contains(at))
@@ -191,34 +115,58 @@ pub fn explain(
         let source = sender.filter(|_| is_transit);
         targets(node, &plan, route, destination, source)
     });
-    RouteExplanation {
+    let number_plan = planned(&plan, destination);
+    let mobile_originated_to = plan
+        .mo_account(destination)
+        .and_then(|id| plan.account_by_id(id))
+        .map(|account| account.config.system_id.clone());
+    let taker = mobile_originated_to.as_deref().filter(|_| is_transit);
+    Explanation {
         account_is_known: sender.is_some(),
-        others: routes.len() - fitting.len() - against.len(),
+        others: (routes.len() - fitting.len() - against.len()) as u64,
         imsi: imsi_state(imsis, &plan, &targets, destination),
+        goes_to: goes_to(number_plan.as_ref(), taker, &targets),
         targets,
-        mobile_originated_to: plan
-            .mo_account(destination)
-            .and_then(|id| plan.account_by_id(id))
-            .map(|account| account.config.system_id.clone()),
-        no_route_status: plan.no_route_status(),
-        number_plan: planned(&plan, destination),
+        mobile_originated_to,
+        no_route_status: status_name(plan.no_route_status()),
+        number_plan,
         to: text(destination),
         from: text(source),
         account: account.clone(),
-        operator: operator.clone(),
-        network,
+        operator: some(operator),
+        network: some(&network),
         looked_up,
         matching,
         not_matching: against,
     }
 }
 
-fn planned(plan: &Plan, destination: &[u8]) -> Option<PlannedNumber> {
+/// Where a message goes now; `taker` is the account that takes it before any route.
+fn goes_to(found: Option<&Planned>, taker: Option<&str>, targets: &[Target]) -> Vec<String> {
+    match taker {
+        _ if found.is_some_and(|found| !found.exists) => Vec::new(),
+        Some(account) => vec![account.to_owned()],
+        None => {
+            let likely = targets.iter().filter(|target| target.chance > 0.0);
+            likely.map(|target| target.target.clone()).collect()
+        }
+    }
+}
+
+fn status_name(status: u32) -> String {
+    command_status::name(status).map_or_else(|| format!("{status:#x}"), str::to_owned)
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn planned(plan: &Plan, destination: &[u8]) -> Option<Planned> {
     let numbers = plan.number_plan();
     let found = numbers.find(destination);
-    (!numbers.is_empty()).then(|| PlannedNumber {
-        class: found.class.as_str(),
-        range: found.range.unwrap_or_default().to_owned(),
+    (!numbers.is_empty()).then(|| Planned {
+        class: found.class.as_str().to_owned(),
+        range: some(found.range.unwrap_or_default()),
         exists: plan.range_without(destination).is_none(),
     })
 }
@@ -227,9 +175,9 @@ fn prefix(text: &str) -> &[u8] {
     address::normalise(text.as_bytes())
 }
 
-fn considered(route: &RouteConfig, why: String) -> ConsideredRoute {
-    ConsideredRoute {
-        key: route.key(),
+fn considered(route: &RouteConfig, why: String) -> Considered {
+    Considered {
+        name: route.key(),
         route: route.to_domain().to_string(),
         why,
     }
@@ -282,11 +230,11 @@ fn network_of(
 fn imsi_state(
     imsis: &Imsis,
     plan: &Plan,
-    targets: &[ExplainedTarget],
+    targets: &[Target],
     destination: &[u8],
-) -> Option<ImsiKnowledge> {
+) -> Option<ImsiState> {
     let bare = Message::default();
-    let needs = |target: &ExplainedTarget| {
+    let needs = |target: &Target| {
         let queue = plan.queue_of(&target.target);
         queue.is_some_and(|queue| plan.wants_imsi(queue, &bare))
     };
@@ -294,9 +242,9 @@ fn imsi_state(
         .iter()
         .any(needs)
         .then(|| match imsis.look(plan, destination).as_deref() {
-            None => ImsiKnowledge::LookedUp,
-            Some("") => ImsiKnowledge::Unknown,
-            Some(_) => ImsiKnowledge::Known,
+            None => ImsiState::LookedUp,
+            Some("") => ImsiState::Unknown,
+            Some(_) => ImsiState::Known,
         })
 }
 
@@ -339,10 +287,10 @@ fn targets(
     route: &RouteConfig,
     destination: &[u8],
     source: Option<u32>,
-) -> Vec<ExplainedTarget> {
-    let mut found: Vec<ExplainedTarget> = Vec::new();
+) -> Vec<Target> {
+    let mut found: Vec<Target> = Vec::new();
     // The value by which the targets of a step are compared, and its name.
-    let rank = |target: &ExplainedTarget| match (route.share, plan.queue_of(&target.target)) {
+    let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
         (StepSharing::LeastBusy, Some(queue)) => node.load(queue),
         (StepSharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
         (StepSharing::Weight, _) | (_, None) => 0.0,
@@ -353,8 +301,8 @@ fn targets(
         for share in &step.shares {
             let id = plan.queue_of(&share.target);
             let is_source = id.is_some() && id == source;
-            found.push(ExplainedTarget {
-                step: at + 1,
+            found.push(Target {
+                step: at as u64 + 1,
                 target: share.target.clone(),
                 weight: share.weight,
                 available: !is_source && id.is_some_and(|id| node.available(id)),
@@ -374,12 +322,12 @@ fn targets(
     }
     if !is_taken {
         // No target is available: the message waits at the first step that exists.
-        let exists = |target: &ExplainedTarget| {
+        let exists = |target: &Target| {
             let id = plan.queue_of(&target.target);
             id.is_some() && id != source
         };
         if let Some(step) = found.iter().find(|one| exists(one)).map(|one| one.step) {
-            let may = |target: &ExplainedTarget| target.step == step && exists(target);
+            let may = |target: &Target| target.step == step && exists(target);
             share_out(&mut found, may, rank);
         }
     }
@@ -397,12 +345,8 @@ fn targets(
 }
 
 /// Divides the chances of one step, by weight, among the eligible targets with the lowest rank.
-fn share_out(
-    targets: &mut [ExplainedTarget],
-    may: impl Fn(&ExplainedTarget) -> bool,
-    rank: impl Fn(&ExplainedTarget) -> f64,
-) {
-    let weighs = |target: &ExplainedTarget| may(target) && target.weight > 0;
+fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl Fn(&Target) -> f64) {
+    let weighs = |target: &Target| may(target) && target.weight > 0;
     let any_weighs = targets.iter().any(weighs);
     let least = targets
         .iter()
@@ -410,7 +354,7 @@ fn share_out(
         .map(&rank)
         .min_by(f64::total_cmp)
         .unwrap_or(f64::INFINITY);
-    let mut chosen: Vec<&mut ExplainedTarget> = targets
+    let mut chosen: Vec<&mut Target> = targets
         .iter_mut()
         .filter(|target| weighs(target) || (!any_weighs && may(target)))
         .filter(|target| rank(target) <= least)

@@ -4,8 +4,9 @@
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
-use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
+use crate::actors::routing::explain::{ExplainRoute, explain};
 use crate::actors::routing::resolver::{Imsis, Networks};
+use crate::api::{AskedRule, MoExplanation};
 use crate::config::MoRule;
 use crate::domain::address;
 use crate::domain::mo_rule::{Action, Miss, MoRuleInput, MoText, composed, words};
@@ -19,49 +20,13 @@ pub struct ExplainMo {
     pub text: Option<String>,
 }
 
-/// The decision for one message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MoRuleExplanation {
-    /// As it is compared: without a leading plus.
-    pub to: String,
-    pub from: String,
-    pub operator: String,
-    pub operator_is_known: bool,
-    /// The first word of the text.
-    pub keyword: String,
-    /// The account that has the address.
-    pub owner: Option<String>,
-    /// The text is a keyword for opt-outs, and no rule is asked.
-    pub is_opt_out: bool,
-    /// The rule that takes the message.
-    pub rule: Option<String>,
-    /// In words.
-    pub outcome: String,
-    /// Rules in order, up to the one that takes the message.
-    pub asked: Vec<ConsideredMoRule>,
-    /// Rules after that one.
-    pub others: usize,
-    /// Where it goes without a rule.
-    pub otherwise: Option<RouteExplanation>,
-}
-
-/// One rule, and why it takes the message or not.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConsideredMoRule {
-    pub name: String,
-    pub order: u32,
-    /// In words.
-    pub rule: String,
-    pub why: String,
-}
-
 /// Explains the decision for a message that an operator brings.
 pub fn explain_mo(
     node: &NodeContext,
     networks: &Networks,
     imsis: &Imsis,
     ask: &ExplainMo,
-) -> MoRuleExplanation {
+) -> MoExplanation {
     let plan = node.plan();
     let to = address::normalise(ask.to.as_bytes());
     let from = address::normalise(ask.from.as_bytes());
@@ -82,7 +47,7 @@ pub fn explain_mo(
     for configured in rules.iter().filter(|_| !is_opt_out) {
         let rule = plan.mo_rules().get(&configured.name);
         let miss = rule.map(|rule| rule.misses(&question, said));
-        asked.push(ConsideredMoRule {
+        asked.push(AskedRule {
             name: configured.name.clone(),
             order: configured.order,
             rule: in_words(configured),
@@ -108,7 +73,7 @@ pub fn explain_mo(
         explain(node, networks, imsis, &route)
     });
     let plain = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
-    MoRuleExplanation {
+    MoExplanation {
         to: plain(to),
         from: plain(from),
         operator: ask.operator.clone(),
@@ -135,7 +100,7 @@ pub fn explain_mo(
         others: if is_opt_out {
             0
         } else {
-            rules.len() - asked.len()
+            (rules.len() - asked.len()) as u64
         },
         asked,
         otherwise,

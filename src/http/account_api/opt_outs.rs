@@ -10,9 +10,9 @@ use crate::actors::context::audit::AuditNote;
 use crate::actors::context::plan::AccountPlan;
 use crate::api::ChangedOptOut;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
+use crate::http::audit;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::{audit, peers};
 use crate::numbers::Numbers;
 
 /// A page of the account's opt-out list, newest first.
@@ -69,16 +69,12 @@ pub(super) async fn delete(request: ApiRequest<State>, number: web::Path<String>
         Problem::bad_value("reason", said)
     })?;
     let changed = change(&request.state, &caller, &number, false).await?;
-    let address = peers::client(&request);
     let note = AuditNote {
         token: name_of(&caller),
         role: caller.role().to_string(),
-        address: address.map_or_else(String::new, |address| address.to_string()),
-        method: request.method().to_string(),
-        path: audit::shown_path(&request),
         status: 200,
         detail: audit::of_opt_out(&caller.account.config.system_id, &number, reason),
-        version: 0,
+        ..audit::note_of(&request)
     };
     audit::tell(&note);
     request.state.api.audit(note).await?;

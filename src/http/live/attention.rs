@@ -28,26 +28,17 @@ pub(super) fn of(
         .chain(&readiness.degraded)
         .map(|text| told(text))
         .collect();
-    all.extend(readiness.unused_file.iter().map(|text| Attention {
-        text: text.clone(),
-        page: "#/versions".to_owned(),
-        runbook: String::new(),
-    }));
-    all.extend(readiness.incidents.iter().map(|incident| Attention {
-        text: incident.text.clone(),
-        page: "#/incidents".to_owned(),
-        runbook: INCIDENT.to_owned(),
-    }));
+    let unused = readiness.unused_file.iter();
+    all.extend(unused.map(|text| seen(text.clone(), "#/versions", "")));
+    let incidents = readiness.incidents.iter();
+    all.extend(incidents.map(|one| seen(one.text.clone(), "#/incidents", INCIDENT)));
     for operator in &operators.operators {
         if operator.bound > 0 && operator.bound < operator.configured {
-            all.push(Attention {
-                text: format!(
-                    "operator {}: {} of {} binds are up",
-                    operator.id, operator.bound, operator.configured
-                ),
-                page: "#/operators".to_owned(),
-                runbook: "SmscOperatorDown".to_owned(),
-            });
+            let text = format!(
+                "operator {}: {} of {} binds are up",
+                operator.id, operator.bound, operator.configured
+            );
+            all.push(seen(text, "#/operators", "SmscOperatorDown"));
         }
     }
     let connected = |queue: &&QueueSnapshot| QueueName::parse(&queue.name).is_connected();
@@ -58,27 +49,21 @@ pub(super) fn of(
             .copied()
             .unwrap_or_default();
         if rates.throttled_share >= THROTTLED {
-            all.push(Attention {
-                text: format!(
-                    "{}: {:.0} % of the attempts of the last minute were throttled",
-                    queue.name.replacen(':', " ", 1),
-                    rates.throttled_share * 100.0
-                ),
-                page: "#/operators".to_owned(),
-                runbook: "SmscOperatorThrottling".to_owned(),
-            });
+            let text = format!(
+                "{}: {:.0} % of the attempts of the last minute were throttled",
+                queue.name.replacen(':', " ", 1),
+                rates.throttled_share * 100.0
+            );
+            all.push(seen(text, "#/operators", "SmscOperatorThrottling"));
         }
         let waits = queue.oldest_at > 0 && now - queue.oldest_at > OLD_MS;
         if waits && queue.sessions > 0 && !queue.suspended && queue.waiting > 0 {
-            all.push(Attention {
-                text: format!(
-                    "queue {}: the oldest message has waited for {} minutes",
-                    queue.name,
-                    (now - queue.oldest_at) / 60_000
-                ),
-                page: "#/queues".to_owned(),
-                runbook: "SmscQueueOld".to_owned(),
-            });
+            let text = format!(
+                "queue {}: the oldest message has waited for {} minutes",
+                queue.name,
+                (now - queue.oldest_at) / 60_000
+            );
+            all.push(seen(text, "#/queues", "SmscQueueOld"));
         }
     }
     all
@@ -100,8 +85,12 @@ fn told(text: &str) -> Attention {
         "draining" => ("#/nodes", "SmscDrainLong"),
         _ => ("", ""),
     };
+    seen(text.to_owned(), page, runbook)
+}
+
+fn seen(text: String, page: &str, runbook: &str) -> Attention {
     Attention {
-        text: text.to_owned(),
+        text,
         page: page.to_owned(),
         runbook: runbook.to_owned(),
     }

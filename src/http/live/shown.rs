@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::events::{Kind, Latest, LiveEvent, LiveSecond, MOST};
 use crate::api::{
     LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, OperatorHistory, Operators,
-    Overview,
+    Overview, Word,
 };
 use crate::domain::moment;
 use crate::domain::queue_name::QueueName;
@@ -77,17 +77,15 @@ enum ShownPage<'a> {
 
 // === impl PagedList ===
 
+impl Word for PagedList {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("queues", Self::Queues),
+        ("operators", Self::Operators),
+        ("binds", Self::Binds),
+    ];
+}
+
 impl PagedList {
-    const ALL: [Self; 3] = [Self::Queues, Self::Operators, Self::Binds];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Queues => "queues",
-            Self::Operators => "operators",
-            Self::Binds => "binds",
-        }
-    }
-
     /// What it can be sorted by.
     fn orders(self) -> &'static [&'static str] {
         match self {
@@ -147,7 +145,7 @@ impl ShownLists {
         if Self::PARAMETERS.iter().all(|key| query.text(key).is_none()) {
             return Ok(None);
         }
-        let list = query.text("list").map(list_of).transpose()?;
+        let list = query.word::<PagedList>("list")?;
         if list.is_none() {
             let of_a_list = &Self::PARAMETERS[1..8];
             if let Some(key) = of_a_list.iter().find(|key| query.text(key).is_some()) {
@@ -358,14 +356,6 @@ impl ShownLists {
     }
 }
 
-fn list_of(text: &str) -> Result<PagedList, Problem> {
-    let list = PagedList::ALL.into_iter().find(|list| list.name() == text);
-    list.ok_or_else(|| {
-        let names = PagedList::ALL.map(PagedList::name).join(", ");
-        Problem::bad_value("list", format!("list is one of {names}, not {text:?}"))
-    })
-}
-
 /// The directions of binds, with commas between them; empty for all.
 fn directions_of(query: &Query) -> Result<Vec<String>, Problem> {
     let known = [
@@ -395,7 +385,7 @@ fn order_of(list: PagedList, text: &str) -> Result<(&'static str, bool), Problem
     };
     let order = list.orders().iter().find(|order| **order == by);
     order.map(|order| (*order, is_descending)).ok_or_else(|| {
-        let (list, orders) = (list.name(), list.orders().join(", "));
+        let (list, orders) = (list.word(), list.orders().join(", "));
         let detail = format!(
             "{list} are sorted by {orders}, with - in front for the largest first; not by {text:?}"
         );

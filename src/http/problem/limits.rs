@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{Problem, ProblemType};
@@ -14,7 +15,8 @@ const RETRY_AT: &str = "retry_at";
 const FULL_FOR: Duration = Duration::from_secs(30);
 
 /// A limit, by the word that `limit` of a problem says. More may be added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum LimitName {
     /// `rate` and `burst` of the account.
     Rate,
@@ -38,26 +40,6 @@ pub(crate) enum LimitName {
     Connections,
     /// Wrong keys, tokens or passwords from an address.
     WrongKeys,
-}
-
-// === impl LimitName ===
-
-impl LimitName {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Policy => "policy",
-            Self::Quota => "quota",
-            Self::Balance => "balance",
-            Self::Queue => "queue",
-            Self::Waiting => "waiting",
-            Self::Disk => "disk",
-            Self::Memory => "memory",
-            Self::Requests => "requests",
-            Self::Connections => "connections",
-            Self::WrongKeys => "wrong-keys",
-        }
-    }
 }
 
 // === impl Problem ===
@@ -114,7 +96,7 @@ impl Problem {
     }
 
     fn of_limit(self, limit: LimitName) -> Self {
-        self.with("limit", json!(limit.as_str()))
+        self.with("limit", json!(limit))
     }
 
     /// Says when to come back.

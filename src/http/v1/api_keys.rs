@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::tokens::end;
-use super::{body, call};
+use super::{answer, body, call};
 use crate::actors::control::admin::api_keys::{self, WantedKey};
 use crate::api::{ApiKeys, KeyRoleName, NewApiKey};
 use crate::domain::access::KeyRole;
@@ -49,8 +49,7 @@ pub(super) struct ApiKeyOrder {
 pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["account"])?;
     let account = query.text("account").map(str::to_owned);
-    let keys = call(&request, |admin| api_keys::list(admin, account)).await??;
-    Ok(HttpResponse::Ok().json(keys))
+    answer(&request, |admin| api_keys::list(admin, account)).await
 }
 
 /// Creates an API key for an account. Only this response contains it.

@@ -1,8 +1,6 @@
 //! `/v1/archive`: how far finished messages have been copied elsewhere.
 
-use actix_web::HttpResponse;
-
-use super::call;
+use super::answer;
 use crate::actors::control::admin::archive;
 use crate::api::Archive;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -13,5 +11,5 @@ use crate::http::query::Query;
     responses((status = 200, description = "Also where there is none", body = Archive)))]
 pub(super) async fn show(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&request, archive::show).await??))
+    answer(&request, archive::show).await
 }

@@ -1,9 +1,8 @@
 //! `/v1/audit`: what was commanded and changed, by whom.
 
-use actix_web::HttpResponse;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::call;
+use super::answer;
 use super::notes::subject;
 use crate::actors::control::admin::access::{self, AuditQuestion};
 use crate::api::Audit;
@@ -59,8 +58,7 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
         before: page.before,
         limit: page.limit,
     };
-    let page = call(&request, |admin| access::audited(admin, question)).await??;
-    Ok(HttpResponse::Ok().json(page))
+    answer(&request, |admin| access::audited(admin, question)).await
 }
 
 /// The path of a resource, as it is in requests.

@@ -1,10 +1,10 @@
 //! `/v1/accounts/{name}/balance`: the balance of an account, and top-ups.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{body, call};
+use super::{answer, body};
 use crate::actors::billing::balance::{self, WantedTopUp};
 use crate::api::{Balance, TopUps, ToppedUp};
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -35,8 +35,7 @@ pub(super) struct TopUpOrder {
 pub(super) async fn read(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let name = name.into_inner();
-    let left = call(&request, |admin| balance::read(admin.node.clone(), name)).await??;
-    Ok(HttpResponse::Ok().json(left))
+    answer(&request, |admin| balance::read(admin.node.clone(), name)).await
 }
 
 /// Adds to a balance, or takes from it; it is never below zero.
@@ -54,10 +53,10 @@ pub(super) async fn add(
 ) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order = checked(body(&octets)?, name.into_inner(), who(&request))?;
-    let added = call(&request, |admin| {
+    answer(&request, |admin| {
         balance::add(admin.node.clone(), admin.intake.balance.clone(), order)
-    });
-    Ok(HttpResponse::Ok().json(added.await??))
+    })
+    .await
 }
 
 /// The top-ups of a balance, newest first.
@@ -69,10 +68,10 @@ pub(super) async fn add(
 pub(super) async fn top_ups(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     let page = Query::read(&request, &["limit", "before"])?.page()?;
     let name = name.into_inner();
-    let list = call(&request, move |admin| {
+    answer(&request, move |admin| {
         balance::top_ups(admin.node.clone(), name, page.before, page.limit)
-    });
-    Ok(HttpResponse::Ok().json(list.await??))
+    })
+    .await
 }
 
 fn checked(order: TopUpOrder, account: String, by: String) -> Result<WantedTopUp, Problem> {

@@ -7,13 +7,13 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
 
-use super::call;
 use super::settings::change;
 use super::tags::tagged;
+use super::{answer, call};
 use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::api::{Changed, ConfigSchema, Configuration, Difference, Done};
-use crate::config;
+use crate::config::ConfigProblem;
 use crate::domain::settings::ResourceKind;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
@@ -60,13 +60,7 @@ pub(in crate::http) async fn replace(request: ApiRequest, body: web::Bytes) -> A
     let mut given = object(&body)?;
     let mut lists = Vec::new();
     let mut found = Vec::new();
-    let mut say = |key: &str, message: &str| {
-        found.push(config::ConfigProblem {
-            key: key.to_owned(),
-            message: message.to_owned(),
-            origin: None,
-        });
-    };
+    let mut say = |key: &str, message: &str| found.push(ConfigProblem::new(key, message));
     for kind in ResourceKind::ALL {
         match given.remove(kind.plural()) {
             Some(Value::Array(list)) => lists.push((kind, list)),
@@ -91,8 +85,7 @@ pub(in crate::http) async fn replace(request: ApiRequest, body: web::Bytes) -> A
     responses((status = 200, body = Difference), (status = 422)))]
 pub(in crate::http) async fn diff(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let compared = call(&request, settings::compare_file).await??;
-    Ok(HttpResponse::Ok().json(Difference::from(compared)))
+    answer(&request, settings::compare_file).await
 }
 
 /// Seals every password of the store and its history with the first key of `secrets.key_file`; use it

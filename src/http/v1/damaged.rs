@@ -1,8 +1,8 @@
 //! `/v1/damaged`: rows of the store that are not as they were written; show and forget them.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 
-use super::{call, done};
+use super::{answer, call, done};
 use crate::actors::control::admin::damaged::{self, DamagedKey};
 use crate::api::{DamagedRows, Done};
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -29,10 +29,10 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let id = query.text("id").map(id_of).transpose()?;
     let after = query.text("before").map(cursor).transpose()?;
     let limit = query.limit()?;
-    let list = call(&request, move |admin| {
+    answer(&request, move |admin| {
         damaged::list(admin, id, after, limit)
-    });
-    Ok(HttpResponse::Ok().json(list.await??))
+    })
+    .await
 }
 
 /// Forgets all damaged rows: they are no longer listed, and stay damaged.

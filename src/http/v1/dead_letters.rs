@@ -1,27 +1,27 @@
 //! `/v1/dead-letters`: messages that ended in a failure, and sending them again.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
-use serde::Deserialize;
+use actix_web::{HttpRequest, web};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::messages::{
     NONE, address, country_of, exact_or_prefix, list_order, message_id, no_place_by_end, state_of,
 };
-use super::{body, body_or_default, call};
+use super::{answer, body, body_or_default};
 use crate::actors::control::admin::cancel;
 use crate::actors::control::admin::failed::{self, FailedFilter};
 use crate::actors::control::admin::messages::{MessageFilter, is_listed_by_end};
 use crate::actors::control::admin::replay::{self as replays, ManyReplays, Replaying};
 use crate::api::{CancelReport, MessageListOrder, Messages, ReplayReport, Replayed, StateName};
-use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
 use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
-use crate::http::query::{ListPage, Query, moment};
+use crate::http::query::{ListPage, Query, duration, moment};
 use crate::pb::MessageState;
 
 /// Filters of a list.
@@ -49,9 +49,9 @@ const REPLAYED: u32 = 1_000;
 const MAX_REPLAYED: u32 = 10_000;
 /// Most messages per second of a replay.
 const MAX_RATE: u32 = 10_000;
-/// Shorter is over before it is sent.
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+/// How long a message may be valid: shorter is over before it is sent.
+const LENGTHS: RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(366 * 24 * 3600);
 
 /// Failed messages, with their attempts, newest first.
 ///
@@ -82,8 +82,7 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let page = query.page()?;
     let filter = FailedMessageFilter::of_query(&query).failed(&query, page)?;
-    let page = call(&request, |admin| failed::list(admin, filter)).await??;
-    Ok(HttpResponse::Ok().json(page))
+    answer(&request, |admin| failed::list(admin, filter)).await
 }
 
 /// Which receipts are wanted that were given up.
@@ -91,16 +90,9 @@ pub(super) fn given_up_filter(request: &HttpRequest) -> Result<FailedFilter, Pro
     let keys = ["account", "since", "until", "replayed", "limit", "before"];
     let query = Query::read(request, &keys)?;
     let page = query.page()?;
-    let text = |key: &str| query.text(key).map(str::to_owned);
-    let wanted = FailedMessageFilter {
-        account: text("account"),
-        since: text("since").map(|time| time.replace(' ', "+")),
-        until: text("until").map(|time| time.replace(' ', "+")),
-        ..FailedMessageFilter::default()
-    };
     Ok(FailedFilter {
         receipts: true,
-        ..wanted.failed(&query, page)?
+        ..FailedMessageFilter::of_query(&query).failed(&query, page)?
     })
 }
 
@@ -136,12 +128,11 @@ pub(super) async fn replay(
     let asked: ReplayOne = body_or_default(&octets)?;
     let id = message_id(&id)?;
     let how = asked.how(who(&request))?;
-    let replayed = call(&request, move |admin| replays::one(admin, id, how)).await??;
-    Ok(HttpResponse::Ok().json(replayed))
+    answer(&request, move |admin| replays::one(admin, id, how)).await
 }
 
 /// Which failed messages: each criterion that is given must fit.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[schema(as = Filter)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FailedMessageFilter {
@@ -218,8 +209,7 @@ pub(super) async fn replay_many(request: ApiRequest, octets: web::Bytes) -> ApiA
     if order.dry_run {
         audit::is_dry_run(&request);
     }
-    let report = call(&request, |admin| replays::many(admin, order)).await??;
-    Ok(HttpResponse::Ok().json(report))
+    answer(&request, |admin| replays::many(admin, order)).await
 }
 
 /// Which waiting messages are cancelled.
@@ -252,11 +242,10 @@ pub(super) async fn cancel_many(request: ApiRequest, octets: web::Bytes) -> ApiA
         audit::is_dry_run(&request);
     }
     let which = cancelled(order)?;
-    let report = call(&request, move |admin| {
+    answer(&request, move |admin| {
         cancel::many(admin, which, dry_run, by)
     })
-    .await??;
-    Ok(HttpResponse::Ok().json(report))
+    .await
 }
 
 fn cancelled(order: CancelMany) -> Result<MessageFilter, Problem> {
@@ -270,7 +259,7 @@ fn cancelled(order: CancelMany) -> Result<MessageFilter, Problem> {
         ("ended_until", &filter.ended_until),
         ("order", &filter.order),
     ] {
-        if value.as_deref().is_some_and(|value| !value.is_empty()) {
+        if given(value).is_some() {
             return Err(Problem::bad_value(
                 name,
                 format!(
@@ -325,19 +314,10 @@ impl ReplayOne {
     fn how(self, by: String) -> Result<Replaying, Problem> {
         let validity_ms = match &self.validity {
             None => 0,
-            Some(text) => parse_duration(text)
-                .filter(|length| (SHORTEST..=LONGEST).contains(length))
-                .map(|length| length.as_millis() as i64)
-                .ok_or_else(|| {
-                    Problem::bad_value(
-                        "validity",
-                        format!(
-                            "validity must be a duration such as \"1h\" or \"30m\", from {} to {}, not {text:?}",
-                            show_duration(SHORTEST),
-                            show_duration(LONGEST)
-                        ),
-                    )
-                })?,
+            Some(text) => {
+                let length = duration("validity", text, "\"1h\" or \"30m\"", LENGTHS)?;
+                length.as_millis() as i64
+            }
         };
         Ok(Replaying {
             to: self.to.unwrap_or_default(),
@@ -376,40 +356,11 @@ impl FailedMessageFilter {
     }
 
     fn is_empty(&self) -> bool {
-        let Self {
-            to,
-            from,
-            account,
-            operator,
-            state,
-            error,
-            country,
-            network,
-            since,
-            until,
-            ended_since,
-            ended_until,
-            before,
-            // It leaves nothing out.
-            order: _,
-        } = self;
-        [
-            to,
-            from,
-            account,
-            operator,
-            state,
-            error,
-            country,
-            network,
-            since,
-            until,
-            ended_since,
-            ended_until,
-            before,
-        ]
-        .into_iter()
-        .all(|one| one.as_deref().unwrap_or_default().is_empty())
+        let given = serde_json::to_value(self).unwrap_or_default();
+        let given = given.as_object().into_iter().flatten();
+        // An order leaves nothing out.
+        let mut conditions = given.filter(|(key, _)| *key != "order");
+        conditions.all(|(_, one)| one.as_str().unwrap_or_default().is_empty())
     }
 
     /// Refuses a filter without any condition, which would do this.
@@ -439,18 +390,9 @@ impl FailedMessageFilter {
 
     /// Which messages it asks for, at most so many.
     pub(super) fn question(self, limit: u32) -> Result<FailedFilter, Problem> {
-        let time = |key: &str, text: &Option<String>| match text.as_deref() {
-            None | Some("") => Ok(0),
-            Some(text) => moment(key, text),
-        };
-        let state = match self.state.as_deref() {
-            None | Some("") => MessageState::Unspecified,
-            Some(text) => final_state(text)?,
-        };
-        let before = match self.before.as_deref() {
-            None | Some("") => 0,
-            Some(text) => message_id(text)?,
-        };
+        let time = |key: &str, text| given(text).map_or(Ok(0), |text| moment(key, text));
+        let state = given(&self.state).map_or(Ok(MessageState::Unspecified), final_state)?;
+        let before = given(&self.before).map_or(Ok(0), message_id)?;
         let (ended_since, ended_until) = (
             time("ended_since", &self.ended_since)?,
             time("ended_until", &self.ended_until)?,
@@ -486,6 +428,10 @@ impl FailedMessageFilter {
             receipts: false,
         })
     }
+}
+
+fn given(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.is_empty())
 }
 
 fn final_state(text: &str) -> Result<MessageState, Problem> {

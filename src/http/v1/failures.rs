@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use actix_web::HttpResponse;
 use tokio::sync::Semaphore;
 
 use super::dead_letters::FailedMessageFilter;
-use super::{HEAVY_AT_ONCE, call_in_turn};
+use super::{HEAVY_AT_ONCE, answer_in_turn};
 use crate::actors::control::admin::failures::{self, AskedFailures};
 use crate::actors::control::admin::messages::is_listed_by_end;
 use crate::api::{FailureGrouping, FailureReport, StateName};
@@ -71,11 +70,10 @@ static ROOM: Semaphore = Semaphore::const_new(HEAVY_AT_ONCE);
 pub(super) async fn count(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let asked = asked(&query, clock::now_ms())?;
-    let report = call_in_turn(&request, &ROOM, "failures", |admin| {
+    answer_in_turn(&request, &ROOM, "failures", |admin| {
         failures::count(admin, asked)
-    });
-    let report = report.await??;
-    Ok(HttpResponse::Ok().json(report))
+    })
+    .await
 }
 
 fn asked(query: &Query, now: i64) -> Result<AskedFailures, Problem> {

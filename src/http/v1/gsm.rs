@@ -1,22 +1,18 @@
 //! `/v1/gsm`: GSM networks and how this SMSC is connected to them; reconnect, resume, suspend. What changes them is in
 //! [`super::resources`].
 
-use std::collections::HashMap;
-
 use actix_web::{HttpResponse, web};
 
+use super::operators;
 use super::tags::tagged;
-use super::{call, operators};
 use crate::actors::context::plan::gsm_name;
-use crate::actors::control::admin::{figures, settings};
+use crate::actors::control::admin::figures;
 use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::ResourceKind;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
-use crate::http::configured;
 use crate::http::key_order::ResourcePage;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::OperatorView;
 
 /// Every GSM network with its connections and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/gsm", tag = "gsm",
@@ -52,29 +48,13 @@ pub(super) async fn one(request: ApiRequest, name: web::Path<String>) -> ApiAnsw
     let (_, networks) = networks(&request, own).await?;
     match networks.into_iter().find(|network| network.name == name) {
         Some(network) => Ok(tagged(HttpResponse::Ok(), network.version).json(network)),
-        None => Err(Problem::not_found(format!(
-            "there is no gsm {name:?}; GET /v1/gsm lists them"
-        ))),
+        None => Err(Problem::no_such("gsm", &name, "gsm")),
     }
 }
 
-/// The version of the configuration, and every network, also one that is not on this node yet.
 async fn networks(request: &ApiRequest, own: bool) -> Result<(u64, Vec<GsmNetwork>), Problem> {
-    let kind = ResourceKind::Gsm;
-    let settings = call(request, move |admin| settings::of_kind(admin, kind)).await??;
-    let live = call(request, move |admin| figures::gsms(admin, own)).await?;
-    let mut live: HashMap<String, OperatorView> = live
-        .into_iter()
-        .map(|network| (network.id.clone(), network))
-        .collect();
-    let of_kind = settings.settings.iter();
-    let networks = of_kind
-        .map(|setting| {
-            let live = live.remove(&setting.key.name);
-            GsmNetwork::new(configured::resource(setting), live)
-        })
-        .collect();
-    Ok((settings.version, networks))
+    let look = move |admin| figures::gsms(admin, own);
+    operators::with_state(request, ResourceKind::Gsm, look, GsmNetwork::new).await
 }
 
 /// Commands the connections to a GSM network, on all nodes.

@@ -1,9 +1,9 @@
 //! `/v1/held`: messages that may have been sent before the database went back in time; show, release or cancel them.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 
 use super::messages::message_id;
-use super::{call, done};
+use super::{answer, call, done};
 use crate::actors::control::admin::held::{self, HeldDecision};
 use crate::api::{Done, HeldMessages};
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -25,8 +25,7 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["limit", "after"])?;
     let after = query.number("after", "next_after of the page before", |_| true)?;
     let (after, limit) = (after.unwrap_or_default(), query.limit()?);
-    let page = call(&request, move |admin| held::list(admin, after, limit)).await??;
-    Ok(HttpResponse::Ok().json(page))
+    answer(&request, move |admin| held::list(admin, after, limit)).await
 }
 
 /// Releases all held messages, which are sent then, and no partition is doubtful any more; or cancels them: they end DELETED.

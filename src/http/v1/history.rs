@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use actix_web::HttpResponse;
 use tokio::sync::Semaphore;
 
-use super::{HEAVY_AT_ONCE, call_in_turn};
+use super::{HEAVY_AT_ONCE, answer_in_turn};
 use crate::actors::control::admin::history::{self, AskedHistory};
 use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory};
 use crate::clock;
@@ -45,11 +44,10 @@ static ROOM: Semaphore = Semaphore::const_new(HEAVY_AT_ONCE);
         (status = 429, description = "Two questions are answered at once, and this one has not had its turn within ten seconds")))]
 pub(super) async fn read(request: ApiRequest) -> ApiAnswer {
     let asked = asked(&Query::read(&request, QUERY)?, clock::now_ms())?;
-    let history = call_in_turn(&request, &ROOM, "the history", |admin| {
+    answer_in_turn(&request, &ROOM, "the history", |admin| {
         history::read(admin, asked)
-    });
-    let history = history.await??;
-    Ok(HttpResponse::Ok().json(history))
+    })
+    .await
 }
 
 fn asked(query: &Query, now: i64) -> Result<AskedHistory, Problem> {

@@ -1,8 +1,8 @@
 //! `/v1/incidents`: operators and accounts that are not well; show and acknowledge them.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 
-use super::{call, done};
+use super::{answer, call, done};
 use crate::actors::control::admin::incidents;
 use crate::api::{Done, Incidents};
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -18,8 +18,7 @@ use crate::http::query::Query;
     responses((status = 200, description = "All that go on, and the last ones that have ended", body = Incidents)))]
 pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let list = call(&request, incidents::list).await??;
-    Ok(HttpResponse::Ok().json(list))
+    answer(&request, incidents::list).await
 }
 
 /// Acknowledges an incident: it needs no look any more until it ends, and begins anew.

@@ -1,8 +1,8 @@
 //! `/v1/accounts/{name}/last-login`: when and from where an account has bound last.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 
-use super::call;
+use super::answer;
 use super::settings::stored;
 use crate::actors::control::admin::logins;
 use crate::api::LastLogin;
@@ -21,6 +21,5 @@ pub(super) async fn last(request: ApiRequest, name: web::Path<String>) -> ApiAns
     Query::read(&request, &[])?;
     let key = ResourceKey::new(ResourceKind::Account, name.into_inner());
     stored(&request, &key).await?;
-    let found = call(&request, |admin| logins::last(admin, key.name)).await??;
-    Ok(HttpResponse::Ok().json(found))
+    answer(&request, |admin| logins::last(admin, key.name)).await
 }

@@ -2,8 +2,8 @@
 
 use actix_web::{HttpResponse, web};
 
-use super::call;
 use super::subscribers::digits;
+use super::{answer, call};
 use crate::actors::control::admin::lookups;
 use crate::api::{Forgotten, LookupKind, Lookups, Word};
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -55,6 +55,5 @@ async fn forget(request: &ApiRequest, question: &str, msisdn: String) -> ApiAnsw
         msisdn,
         by: who(request),
     };
-    let forgotten = call(request, |admin| lookups::forget(admin, order)).await??;
-    Ok(HttpResponse::Ok().json(forgotten))
+    answer(request, |admin| lookups::forget(admin, order)).await
 }

@@ -8,7 +8,7 @@ use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{body, call, done, verb};
+use super::{answer, body, call, done, verb};
 use crate::actors::control::admin::messages::{self, MessageFilter, is_listed_by_end};
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
@@ -78,8 +78,7 @@ pub(super) async fn search(request: ApiRequest) -> ApiAnswer {
         .and_then(|name| request.state.api.account(name));
     let numbers = account.map_or_else(Numbers::default, |account| account.numbers);
     let filter = filter(&query, &numbers)?;
-    let page = call(&request, |admin| messages::search(admin, filter)).await??;
-    Ok(HttpResponse::Ok().json(page))
+    answer(&request, |admin| messages::search(admin, filter)).await
 }
 
 /// One message with its history.
@@ -94,8 +93,7 @@ pub(super) async fn one(request: ApiRequest, id: web::Path<String>) -> ApiAnswer
         audit::detail(&request, "its text was read");
     }
     let id = message_id(&id)?;
-    let found = call(&request, move |admin| messages::find(admin, id, with_text)).await??;
-    Ok(HttpResponse::Ok().json(found))
+    answer(&request, move |admin| messages::find(admin, id, with_text)).await
 }
 
 /// The trace of a message: ids, W3C traceparent, and its URL.

@@ -39,7 +39,7 @@ pub(in crate::http) async fn explain(request: ApiRequest) -> ApiAnswer {
         text: query.text("text").map(str::to_owned),
     };
     let explained = call(&request, |admin| settings::mo_rule(admin, question)).await?;
-    Ok(HttpResponse::Ok().json(MoExplanation::from(explained)))
+    Ok(HttpResponse::Ok().json(explained))
 }
 
 /// Puts the rules for messages that operators bring into an order, in one change of the configuration. Only `order` of

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{body, call};
+use super::{answer, body, call};
 use crate::actors::control::admin::settings;
 use crate::api::{ResourceNote, ResourceNotes};
 use crate::domain::settings::ResourceKey;
@@ -40,10 +40,10 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["about", "limit", "before"])?;
     let page = query.page()?;
     let about = query.text("about").map(subject).transpose()?;
-    let list = call(&request, move |admin| {
+    answer(&request, move |admin| {
         settings::notes(admin, about, page.before, page.limit)
-    });
-    Ok(HttpResponse::Ok().json(list.await??))
+    })
+    .await
 }
 
 /// Writes a note about an account, an operator or another resource.

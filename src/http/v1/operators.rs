@@ -1,14 +1,14 @@
 //! `/v1/operators`: operators and the state of their binds; rebind, resume, suspend.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 
 use super::tags::tagged;
 use super::{call, done, verb};
-use crate::actors::control::admin::{command, figures, settings};
-use crate::actors::control::settings::StoredSettings;
-use crate::api::{Done, Operator, OperatorVerb, Operators, Scope};
+use crate::actors::control::admin::{AdminContext, command, figures, settings};
+use crate::api::{Done, Operator, OperatorVerb, Operators, Resource, Scope};
 use crate::domain::settings::ResourceKind;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
@@ -32,17 +32,13 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
     let own = query.is_of_node()?;
     let page = ResourcePage::read(&query, ResourceKind::Operator)?;
-    let settings = configured_operators(&request).await?;
-    let live = call(&request, move |admin| figures::operators(admin, own)).await?;
-    let operators = merged(&settings, live);
+    let (version, operators) = operators(&request, own).await?;
     let found = page.cut(operators, |one| (one.id.as_str(), &one.settings));
-    Ok(
-        tagged(HttpResponse::Ok(), settings.version).json(Operators {
-            operators: found.entries,
-            next_after: found.next_after,
-            total: found.total,
-        }),
-    )
+    Ok(tagged(HttpResponse::Ok(), version).json(Operators {
+        operators: found.entries,
+        next_after: found.next_after,
+        total: found.total,
+    }))
 }
 
 /// One operator with its binds and its queue.
@@ -53,40 +49,38 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
 pub(super) async fn one(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let id = id.into_inner();
-    let settings = configured_operators(&request).await?;
-    let live = call(&request, move |admin| figures::operators(admin, own)).await?;
-    let operators = merged(&settings, live);
+    let (_, operators) = operators(&request, own).await?;
     match operators.into_iter().find(|operator| operator.id == id) {
         Some(operator) => Ok(tagged(HttpResponse::Ok(), operator.version).json(operator)),
-        None => Err(Problem::not_found(format!(
-            "there is no operator {id:?}; GET /v1/operators lists them"
-        ))),
+        None => Err(Problem::no_such("operator", &id, "operators")),
     }
 }
 
-/// The operators of the store, with the version of the whole configuration.
-async fn configured_operators(request: &ApiRequest) -> Result<StoredSettings, Problem> {
-    let kind = ResourceKind::Operator;
-    Ok(call(request, move |admin| settings::of_kind(admin, kind)).await??)
+async fn operators(request: &ApiRequest, own: bool) -> Result<(u64, Vec<Operator>), Problem> {
+    let look = move |admin| figures::operators(admin, own);
+    with_state(request, ResourceKind::Operator, look, Operator::new).await
 }
 
-/// The configuration and the state of an operator, also of one that is in the store but not on this
-/// node yet.
-fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
-    let mut live: HashMap<String, Operator> = live
-        .into_iter()
-        .map(|operator| (operator.id.clone(), Operator::from(operator)))
-        .collect();
-    let of_kind = settings.settings.iter();
-    of_kind
-        .map(|setting| {
-            let resource = configured::resource(setting);
-            match live.remove(&setting.key.name) {
-                Some(operator) => operator.with(resource),
-                None => Operator::disabled(resource),
-            }
-        })
-        .collect()
+/// The version of the configuration, and every resource of a kind with its state: also one that is in the store but not
+/// on this node yet.
+pub(super) async fn with_state<T, F, A>(
+    request: &ApiRequest,
+    kind: ResourceKind,
+    look: F,
+    shown: fn(Resource, Option<OperatorView>) -> T,
+) -> Result<(u64, Vec<T>), Problem>
+where
+    F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
+    A: Future<Output = Vec<OperatorView>> + 'static,
+{
+    let settings = call(request, move |admin| settings::of_kind(admin, kind)).await??;
+    let live = call(request, look).await?.into_iter();
+    let mut live: HashMap<String, OperatorView> = live.map(|one| (one.id.clone(), one)).collect();
+    let of_kind = settings.settings.iter().map(|setting| {
+        let live = live.remove(&setting.key.name);
+        shown(configured::resource(setting), live)
+    });
+    Ok((settings.version, of_kind.collect()))
 }
 
 /// Commands every bind of an operator, on all nodes.

@@ -1,8 +1,8 @@
 //! `/v1/opt-outs`: numbers that want no messages, of one account or of anybody.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 
-use super::call;
+use super::answer;
 use super::subscribers::digits;
 use crate::actors::control::admin::opt_outs;
 use crate::actors::routing::policy;
@@ -28,10 +28,10 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let page = query.page()?;
     let account = query.text("account").map(str::to_owned);
     let number = query.text("number").map(listed).transpose()?;
-    let list = call(&request, move |admin| {
+    answer(&request, move |admin| {
         policy::list_opt_outs(admin.node.clone(), account, number, page.before, page.limit)
-    });
-    Ok(HttpResponse::Ok().json(list.await??))
+    })
+    .await
 }
 
 /// A number as the lists have it. A plus sign that was not percent-encoded arrives as a space, which is trimmed.
@@ -76,8 +76,8 @@ async fn change(request: &ApiRequest, number: &str, out: bool) -> ApiAnswer {
         digits("number", number).or_else(|_| listed(number))?
     };
     let (account, by) = (account.to_owned(), who(request));
-    let changed = call(request, move |admin| {
+    answer(request, move |admin| {
         opt_outs::change(admin, account, number, out, by)
-    });
-    Ok(HttpResponse::Ok().json(changed.await??))
+    })
+    .await
 }

@@ -48,9 +48,7 @@ pub(super) async fn one(request: ApiRequest, name: web::Path<String>) -> ApiAnsw
     let queues = call(&request, move |admin| figures::queues(admin, own)).await?;
     match queues.into_iter().find(|queue| queue.name == name) {
         Some(queue) => Ok(HttpResponse::Ok().json(Queue::from(queue))),
-        None => Err(Problem::not_found(format!(
-            "there is no queue {name:?}; GET /v1/queues lists them"
-        ))),
+        None => Err(Problem::no_such("queue", &name, "queues")),
     }
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::dead_letters::given_up_filter;
 use super::messages::message_id;
-use super::{body, body_or_default, call};
+use super::{answer, body, body_or_default, call};
 use crate::actors::control::admin::{failed, given_up as gone, unmatched as parked};
 use crate::api::{Message, Messages, Replayed, Unmatched};
 use crate::domain::access::AccessRole;
@@ -39,10 +39,10 @@ pub(super) async fn unmatched(request: ApiRequest) -> ApiAnswer {
         audit::detail(&request, "texts of receipts were read");
     }
     let operator = query.text("operator").map(str::to_owned);
-    let list = call(&request, move |admin| {
+    answer(&request, move |admin| {
         parked::list(admin, operator, page.before, page.limit, with_text)
-    });
-    Ok(HttpResponse::Ok().json(list.await??))
+    })
+    .await
 }
 
 /// Which message a receipt is about.
@@ -70,11 +70,10 @@ pub(super) async fn settle(
     let MatchOrder { message } = body(&octets)?;
     let (id, message) = (receipt_id(&id)?, message_id(&message)?);
     let by = who(&request);
-    let ended = call(&request, move |admin| {
+    answer(&request, move |admin| {
         parked::settle(admin, id, message, by)
     })
-    .await??;
-    Ok(HttpResponse::Ok().json(ended))
+    .await
 }
 
 /// Drops a receipt that matches no message.
@@ -106,8 +105,7 @@ pub(super) async fn drop_one(request: ApiRequest, id: web::Path<String>) -> ApiA
         (status = 404, description = "There is no such account")))]
 pub(super) async fn given_up(request: ApiRequest) -> ApiAnswer {
     let filter = given_up_filter(&request)?;
-    let page = call(&request, |admin| failed::list(admin, filter)).await??;
-    Ok(HttpResponse::Ok().json(page))
+    answer(&request, |admin| failed::list(admin, filter)).await
 }
 
 /// How a receipt is sent again.
@@ -133,8 +131,7 @@ pub(super) async fn retell(
     Query::read(&request, &[])?;
     let Retell { again } = body_or_default(&octets)?;
     let (id, by) = (message_id(&id)?, who(&request));
-    let replayed = call(&request, move |admin| gone::retell(admin, id, again, by)).await??;
-    Ok(HttpResponse::Ok().json(replayed))
+    answer(&request, move |admin| gone::retell(admin, id, again, by)).await
 }
 
 fn receipt_id(text: &str) -> Result<u64, Problem> {

@@ -53,7 +53,7 @@ pub(in crate::http) async fn explain(request: ApiRequest) -> ApiAnswer {
         network: query.text("network").unwrap_or_default().to_owned(),
     };
     let explained = call(&request, |admin| settings::route(admin, question)).await?;
-    Ok(HttpResponse::Ok().json(Explanation::from(explained)))
+    Ok(HttpResponse::Ok().json(explained))
 }
 
 /// Every resource of a kind, or a page of them, with the version of the whole.
@@ -99,13 +99,8 @@ pub(super) async fn stored(
 ) -> Result<StoredSetting, Problem> {
     let kind = key.kind;
     let of_kind = call(request, move |admin| settings::of_kind(admin, kind)).await??;
-    of_kind.get(key).cloned().ok_or_else(|| {
-        let (kind, path) = (key.kind.as_str(), key.kind.path());
-        Problem::not_found(format!(
-            "there is no {kind} {:?}; GET /v1/{path} lists them",
-            key.name
-        ))
-    })
+    let found = of_kind.get(key).cloned();
+    found.ok_or_else(|| Problem::no_such(key.kind.as_str(), &key.name, key.kind.path()))
 }
 
 pub(super) async fn one(request: &ApiRequest, key: ResourceKey) -> ApiAnswer {

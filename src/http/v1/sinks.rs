@@ -1,8 +1,6 @@
 //! `/v1/sinks`: what waits for each event sink, and what has become of publishing.
 
-use actix_web::HttpResponse;
-
-use super::call;
+use super::answer;
 use crate::actors::control::admin::sinks;
 use crate::api::Sinks;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
@@ -13,5 +11,5 @@ use crate::http::query::Query;
     responses((status = 200, description = "The event sinks", body = Sinks)))]
 pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&request, sinks::list).await??))
+    answer(&request, sinks::list).await
 }

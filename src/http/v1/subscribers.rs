@@ -1,8 +1,8 @@
 //! `/v1/subscribers`: erases the data of a subscriber.
 
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 
-use super::call;
+use super::answer;
 use crate::actors::control::admin::messages;
 use crate::api::ErasedMessages;
 use crate::domain::address::{is_digits, normalise};
@@ -21,8 +21,7 @@ const MAX_DIGITS: usize = 20;
 pub(super) async fn erase(request: ApiRequest, msisdn: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (msisdn, by) = (digits("msisdn", &msisdn)?, who(&request));
-    let erased = call(&request, |admin| messages::erase(admin, msisdn, by)).await??;
-    Ok(HttpResponse::Ok().json(erased))
+    answer(&request, |admin| messages::erase(admin, msisdn, by)).await
 }
 
 /// A subscriber's number without a plus; `name` is what the answer to a wrong one calls it.

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{body, call};
+use super::{answer, body, call};
 use crate::actors::control::admin::access::{self, WantedToken};
 use crate::api::{NewToken, RoleName, Tokens};
 use crate::clock;
@@ -39,7 +39,7 @@ pub(super) struct TokenOrder {
     responses((status = 200, description = "By name", body = Tokens)))]
 pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&request, access::tokens).await??))
+    answer(&request, access::tokens).await
 }
 
 /// Creates a token. Only this response contains it.

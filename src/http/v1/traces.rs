@@ -4,6 +4,7 @@
 //! it works behind a load balancer, and no id of a trace can be guessed.
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use actix_web::{HttpResponse, web};
@@ -17,20 +18,18 @@ use crate::actors::control::access::Bearer;
 use crate::actors::control::admin::{BeginWatch, Watching, Whom, watching};
 use crate::api::{Begun, End, Steps, time};
 use crate::clock;
-use crate::config::{parse_duration, show_duration};
 use crate::domain::address::mask;
 use crate::http::State;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::{bearer_of, who};
 use crate::http::problem::Problem;
-use crate::http::query::Query;
+use crate::http::query::{Query, duration};
 
 const STREAM: &str = "text/event-stream";
 /// How long a trace lasts that says nothing else.
 const USUAL: Duration = Duration::from_secs(5 * 60);
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(3600);
+const LENGTHS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 /// Whom to trace, and for how long. One of `number`, `account` and `operator`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -191,19 +190,7 @@ impl TraceOrder {
 
 /// How long something is watched.
 pub(super) fn lasts(text: Option<&str>) -> Result<Duration, Problem> {
-    let Some(text) = text else { return Ok(USUAL) };
-    parse_duration(text)
-        .filter(|length| (SHORTEST..=LONGEST).contains(length))
-        .ok_or_else(|| {
-            Problem::bad_value(
-                "for",
-                format!(
-                    "for must be a duration such as \"5m\", from {} to {}, not {text:?}",
-                    show_duration(SHORTEST),
-                    show_duration(LONGEST)
-                ),
-            )
-        })
+    text.map_or(Ok(USUAL), |text| duration("for", text, "\"5m\"", LENGTHS))
 }
 
 #[cfg(test)]

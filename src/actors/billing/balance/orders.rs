@@ -153,9 +153,7 @@ async fn known(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     let plan = node.full_plan();
     let mut configured = plan.config.account.iter();
     if !configured.any(|account| account.system_id == name) {
-        return Err(Refusal::not_found(format!(
-            "there is no account {name:?}; GET /v1/accounts lists them"
-        )));
+        return Err(Refusal::no_such("account", name, "accounts"));
     }
     let name = account_name(name);
     if let Some(number) = plan.sender(&name) {

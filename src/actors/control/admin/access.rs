@@ -84,9 +84,7 @@ pub async fn add(admin: Arc<AdminContext>, wanted: WantedToken) -> Result<NewTok
 /// Removes a token.
 pub async fn remove(admin: Arc<AdminContext>, name: String) -> Result<(), Refusal> {
     if !admin.node.store.remove_token(name.clone()).await? {
-        return Err(Refusal::not_found(format!(
-            "there is no token {name:?}; GET /v1/tokens lists them"
-        )));
+        return Err(Refusal::no_such("token", &name, "tokens"));
     }
     refresh(&admin.node, &admin.access).await;
     Ok(())

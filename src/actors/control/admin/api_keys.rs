@@ -84,9 +84,7 @@ pub async fn add(admin: Arc<AdminContext>, wanted: WantedKey) -> Result<NewApiKe
 /// Revokes a key, on this node at once, on the others within seconds; gives the account that it was of.
 pub async fn remove(admin: Arc<AdminContext>, id: String) -> Result<String, Refusal> {
     let Some(row) = admin.node.store.remove_api_key(id.clone()).await? else {
-        return Err(Refusal::not_found(format!(
-            "there is no API key {id:?}; GET /v1/api-keys lists them"
-        )));
+        return Err(Refusal::no_such("API key", &id, "api-keys"));
     };
     refresh(&admin.node, &admin.access).await;
     Ok(row.account)
@@ -112,9 +110,7 @@ pub(super) async fn remove_all(
 fn known_account(node: &NodeContext, name: &str) -> Result<(), Refusal> {
     match node.plan().account(name) {
         Some(_) => Ok(()),
-        None => Err(Refusal::not_found(format!(
-            "there is no account {name:?}; GET /v1/accounts lists them"
-        ))),
+        None => Err(Refusal::no_such("account", name, "accounts")),
     }
 }
 

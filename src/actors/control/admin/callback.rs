@@ -42,11 +42,7 @@ pub async fn test(
         .map_err(Refusal::conflict)?;
     let sent = tokio::time::Instant::now();
     let result = client.send(&callback).await;
-    let done = Ok(Commanded {
-        count: 1,
-        pending: false,
-    });
     let what = format!("callback of account {name}");
-    audit(&by, "TEST", &what, &done);
+    audit(&by, "TEST", &what, &Ok(Commanded::done(1)));
     Ok(attempt(&result, sent.elapsed()))
 }

@@ -14,7 +14,7 @@ use super::messages::{self, MessageFilter};
 use super::unmatched;
 use crate::actors::context::NodeContext;
 use crate::actors::orders;
-use crate::api::{CancelReport, RefusedReplay};
+use crate::api::CancelReport;
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, Commanded, MessageState, Refusal};
@@ -26,8 +26,6 @@ const PAGE: usize = 500;
 const AT_ONCE: usize = 64;
 /// After this time no further order begins: the answer says how many are left.
 const NO_LONGER: Duration = Duration::from_secs(8);
-/// Reasons that a report names.
-const REASONS: usize = 20;
 
 /// Cancels those that fit, whatever state the filter has, or counts them.
 pub async fn many(
@@ -37,14 +35,8 @@ pub async fn many(
     by: String,
 ) -> Result<CancelReport, Refusal> {
     let result = ordered(&admin.node, which, dry_run, &by).await;
-    let what = result.as_ref().map_or_else(
-        |_| "many messages".to_owned(),
-        |done| {
-            let tried = if dry_run { ", only looked at" } else { "" };
-            format!("{} of {} messages{tried}", done.cancelled, done.matched)
-        },
-    );
-    unmatched::audit(&by, "cancel", &what, result.as_ref().err());
+    let counts = result.as_ref().map(|done| (done.cancelled, done.matched));
+    unmatched::audit_many(&by, "cancel", counts, dry_run);
     result
 }
 
@@ -89,12 +81,7 @@ async fn ordered(
             Some((_, Ok(_))) => report.cancelled += 1,
             Some((id, Err(refusal))) => {
                 report.refused += 1;
-                if report.reasons.len() < REASONS {
-                    report.reasons.push(RefusedReplay {
-                        id: id.to_string(),
-                        reason: refusal.detail,
-                    });
-                }
+                unmatched::give_reason(&mut report.reasons, id, refusal);
             }
         }
     }

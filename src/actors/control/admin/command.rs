@@ -46,12 +46,7 @@ async fn queue_ordered(
         .queues()
         .into_iter()
         .find(|port| port.name == order.name)
-        .ok_or_else(|| {
-            Refusal::not_found(format!(
-                "there is no queue {:?}; GET /v1/queues lists them",
-                order.name
-            ))
-        })?;
+        .ok_or_else(|| Refusal::no_such("queue", &order.name, "queues"))?;
     let command = QueueCommand {
         verb: verb.into(),
         by: order.by.clone(),
@@ -154,12 +149,7 @@ fn operator_ordered(
         .find(|operator| operator.config.id == order.id)
         .map(|operator| operator.id)
         .or_else(gsm)
-        .ok_or_else(|| {
-            Refusal::not_found(format!(
-                "there is no operator {:?}; GET /v1/operators lists them",
-                order.id
-            ))
-        })?;
+        .ok_or_else(|| Refusal::no_such("operator", &order.id, "operators"))?;
     if let Some(port) = node.queue(owner) {
         match verb {
             bind_command::Verb::Suspend => port.paused_by.set(order.by.clone()),

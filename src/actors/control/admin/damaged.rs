@@ -64,10 +64,7 @@ async fn forgotten(node: &NodeContext, row: Option<DamagedKey>) -> Result<Comman
         Some((table, id)) if count == 0 => Err(Refusal::not_found(format!(
             "no damaged row {id} of table {table:?} is listed; GET /v1/damaged shows those that are"
         ))),
-        _ => Ok(Commanded {
-            count,
-            pending: false,
-        }),
+        _ => Ok(Commanded::done(count)),
     }
 }
 

@@ -25,10 +25,8 @@ pub async fn retell(
 ) -> Result<Replayed, Refusal> {
     let result = told_again(&admin.node, id, again, &by).await;
     let what = format!("receipt of message {id}");
-    let done = result.as_ref().map_err(Clone::clone).map(|_| Commanded {
-        count: 1,
-        pending: false,
-    });
+    let done = result.as_ref().map_err(Clone::clone);
+    let done = done.map(|_| Commanded::done(1));
     orders::audit(&by, "RETELL", &what, &done);
     result
 }

@@ -103,10 +103,7 @@ async fn carry_out(node: &Arc<NodeContext>, order: &HeldDecision) -> Result<Comm
         Some(id) if count == 0 => Err(Refusal::not_found(format!(
             "message {id} is not held; GET /v1/held shows those that are"
         ))),
-        _ => Ok(Commanded {
-            count,
-            pending: false,
-        }),
+        _ => Ok(Commanded::done(count)),
     }
 }
 

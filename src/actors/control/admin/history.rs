@@ -96,17 +96,9 @@ pub async fn read(
 }
 
 fn filter(node: &NodeContext, asked: &AskedHistory) -> Result<TrafficFilter, Refusal> {
-    let operator = match asked.operator.as_str() {
-        "" => None,
-        name => Some(messages::operator(node, name)?),
-    };
-    let account = match asked.account.as_str() {
-        "" => None,
-        name => Some(messages::sender(node, name)?),
-    };
     Ok(TrafficFilter {
-        operator,
-        account,
+        operator: messages::named(node, &asked.operator, messages::operator)?,
+        account: messages::named(node, &asked.account, messages::sender)?,
         error: (!asked.error.is_empty()).then(|| asked.error.clone()),
     })
 }

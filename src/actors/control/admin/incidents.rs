@@ -57,10 +57,7 @@ async fn acknowledged(node: &NodeContext, id: &str, by: &str) -> Result<Commande
         .acknowledge_incidents(about, kind, by.to_owned(), at);
     let count = done.await?;
     incidents::publish(node).await?;
-    Ok(Commanded {
-        count,
-        pending: false,
-    })
+    Ok(Commanded::done(count))
 }
 
 /// Open incidents, as they were last published.

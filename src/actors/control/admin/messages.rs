@@ -125,14 +125,8 @@ pub(super) fn question(node: &NodeContext, ask: MessageFilter) -> Result<Questio
         MessageState::Unspecified => None,
         state => Some(state),
     };
-    let sender = match ask.sender.as_str() {
-        "" => None,
-        name => Some(sender(node, name)?),
-    };
-    let queue = match ask.operator.as_str() {
-        "" => None,
-        name => Some(operator(node, name)?),
-    };
+    let sender = named(node, &ask.sender, sender)?;
+    let queue = named(node, &ask.operator, operator)?;
     let search = Search {
         to: (!ask.to.is_empty()).then_some(ask.to),
         to_prefix: (!ask.to_prefix.is_empty()).then_some(ask.to_prefix),
@@ -176,6 +170,15 @@ pub(super) async fn page(
     };
     let Search { before, limit, .. } = question.search;
     Ok(pages::full_page(before, limit, read, in_queue).await?)
+}
+
+/// The id of what has this name, which may be empty: then it is that of any.
+pub(super) fn named(
+    node: &NodeContext,
+    name: &str,
+    find: fn(&NodeContext, &str) -> Result<u32, Refusal>,
+) -> Result<Option<u32>, Refusal> {
+    (!name.is_empty()).then(|| find(node, name)).transpose()
 }
 
 /// The id of an account or operator that sends messages.

@@ -95,11 +95,7 @@ pub async fn test(
         let mut found = try_connection(&admin.node, &operator).await;
         let outcome = found.failed.as_deref().unwrap_or("ok");
         let what = format!("connection to {}: {outcome}", target(&operator));
-        let done = Ok(Commanded {
-            count: 1,
-            pending: false,
-        });
-        audit(&by, "TEST", &what, &done);
+        audit(&by, "TEST", &what, &Ok(Commanded::done(1)));
         if let (Some(said), Some("bind")) = (said, found.failed.as_deref()) {
             found.detail = format!(
                 "{}; {said}, and the operator may allow no more",

@@ -18,9 +18,7 @@ pub async fn change(
     let node = &admin.node;
     // Numbers of a removed account can still be taken off.
     if out && !account.is_empty() && node.plan().account(&account).is_none() {
-        return Err(Refusal::not_found(format!(
-            "there is no account {account:?}; GET /v1/accounts lists them"
-        )));
+        return Err(Refusal::no_such("account", &account, "accounts"));
     }
     let changed = admin.intake.policy.opt(node, account, number, out, by);
     let changed = changed.await?;

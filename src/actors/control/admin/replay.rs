@@ -25,7 +25,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::ingress::ingest::{self, Intake};
 use crate::actors::orders;
-use crate::api::{RefusedReplay, ReplayReport, Replayed};
+use crate::api::{ReplayReport, Replayed};
 use crate::clock;
 use crate::content;
 use crate::domain::{command_status, state};
@@ -46,8 +46,6 @@ const WAIT: Duration = Duration::from_secs(8);
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// What a node claims to replay, as if it was the key of a request of no account.
 const REPLAYS: [u8; HASH] = *b"replays run one after another...";
-/// Reasons that a report names.
-const REASONS: usize = 20;
 
 /// Checking whether a message was replayed, and replaying it, is one step.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
@@ -113,18 +111,8 @@ async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<R
 /// Replays failed messages, the oldest of those found first.
 pub async fn many(admin: Arc<AdminContext>, order: ManyReplays) -> Result<ReplayReport, Refusal> {
     let result = many_ordered(&admin.intake, &order).await;
-    let what = result.as_ref().map_or_else(
-        |_| "many messages".to_owned(),
-        |done| {
-            let tried = if order.dry_run {
-                ", only looked at"
-            } else {
-                ""
-            };
-            format!("{} of {} messages{tried}", done.replayed, done.matched)
-        },
-    );
-    unmatched::audit(&order.how.by, "replay", &what, result.as_ref().err());
+    let counts = result.as_ref().map(|done| (done.replayed, done.matched));
+    unmatched::audit_many(&order.how.by, "replay", counts, order.dry_run);
     result
 }
 
@@ -168,12 +156,7 @@ async fn many_now(
                 Ok(_) => report.replayed += 1,
                 Err(refusal) => {
                     report.refused += 1;
-                    if report.reasons.len() < REASONS {
-                        report.reasons.push(RefusedReplay {
-                            id: id.to_string(),
-                            reason: refusal.detail,
-                        });
-                    }
+                    unmatched::give_reason(&mut report.reasons, id, refusal);
                 }
             }
         }
@@ -454,11 +437,8 @@ fn target(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
         .plan()
         .queue_of(name)
         .or_else(|| node.plan().sender(name));
-    let port = id.and_then(|id| node.queue(id)).ok_or_else(|| {
-        Refusal::not_found(format!(
-            "there is no queue {name:?}; GET /v1/queues lists them"
-        ))
-    })?;
+    let port = id.and_then(|id| node.queue(id));
+    let port = port.ok_or_else(|| Refusal::no_such("queue", name, "queues"))?;
     match port.kind {
         QueueKind::Operator | QueueKind::Test => Ok(port.id),
         QueueKind::Account | QueueKind::Internal => Err(Refusal::conflict(format!(

@@ -6,12 +6,11 @@ use super::api_keys;
 use super::context::AdminContext;
 use crate::actors::context::pages;
 use crate::actors::control::settings::{
-    Comparison, Condition, ConfigChange, ConfigChangeResult, SettingsError, SettingsVersion,
-    StoredSettings,
+    Condition, ConfigChange, ConfigChangeResult, SettingsError, SettingsVersion, StoredSettings,
 };
-use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
-use crate::actors::routing::explain_mo::{ExplainMo, MoRuleExplanation, explain_mo};
-use crate::api::{ResourceNote, ResourceNotes, time};
+use crate::actors::routing::explain::{ExplainRoute, explain};
+use crate::actors::routing::explain_mo::{ExplainMo, explain_mo};
+use crate::api::{Difference, Explanation, MoExplanation, ResourceNote, ResourceNotes, time};
 use crate::clock;
 use crate::domain::id;
 use crate::domain::settings::{ResourceKey, ResourceKind};
@@ -104,18 +103,18 @@ pub async fn reseal(admin: Arc<AdminContext>, by: String) -> Result<u64, Setting
 }
 
 /// Compares the store with this node's file.
-pub async fn compare_file(admin: Arc<AdminContext>) -> Result<Comparison, SettingsError> {
+pub async fn compare_file(admin: Arc<AdminContext>) -> Result<Difference, SettingsError> {
     admin.configuration.compare().await
 }
 
 /// Where a message would go.
-pub async fn route(admin: Arc<AdminContext>, ask: ExplainRoute) -> RouteExplanation {
+pub async fn route(admin: Arc<AdminContext>, ask: ExplainRoute) -> Explanation {
     let intake = &admin.intake;
     explain(&admin.node, &intake.networks, &intake.imsis, &ask)
 }
 
 /// What would become of an MO message.
-pub async fn mo_rule(admin: Arc<AdminContext>, ask: ExplainMo) -> MoRuleExplanation {
+pub async fn mo_rule(admin: Arc<AdminContext>, ask: ExplainMo) -> MoExplanation {
     let intake = &admin.intake;
     explain_mo(&admin.node, &intake.networks, &intake.imsis, &ask)
 }

@@ -17,7 +17,7 @@ use crate::actors::context::{NodeContext, pages};
 use crate::actors::orders;
 use crate::actors::receipts::correlation;
 use crate::actors::receipts::final_state;
-use crate::api::{Message, Unmatched, UnmatchedReceipt, time};
+use crate::api::{Message, RefusedReplay, Unmatched, UnmatchedReceipt, time};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::address::printable;
@@ -26,6 +26,9 @@ use crate::pb::order::What;
 use crate::pb::{ForgetParked, OperatorReceipt, Refusal};
 use crate::store::failed::ParkedSearch;
 use crate::store::{MessageHistory, ParkedRow, SentRow, WriteBatch};
+
+/// Reasons that a report of many messages names.
+const REASONS: usize = 20;
 
 /// A page of unmatched receipts, newest first: of one operator, or all. `before`: only ids below this one, 0 for all.
 pub async fn list(
@@ -186,6 +189,29 @@ fn view(node: &NodeContext, row: ParkedRow, with_text: bool) -> UnmatchedReceipt
         done_at: time(receipt.done_at),
         text: with_text.then(|| printable(&receipt.raw)),
     }
+}
+
+/// Names why a message was refused, of many; only the first reasons are named.
+pub(super) fn give_reason(reasons: &mut Vec<RefusedReplay>, id: u64, refusal: Refusal) {
+    if reasons.len() < REASONS {
+        let (id, reason) = (id.to_string(), refusal.detail);
+        reasons.push(RefusedReplay { id, reason });
+    }
+}
+
+/// [`audit`] of a command about many messages, with how many it was carried out for and how many fit.
+pub(super) fn audit_many(
+    by: &str,
+    command: &str,
+    counts: Result<(u64, u64), &Refusal>,
+    dry_run: bool,
+) {
+    let tried = if dry_run { ", only looked at" } else { "" };
+    let what = match counts {
+        Ok((done, matched)) => format!("{done} of {matched} messages{tried}"),
+        Err(_) => "many messages".to_owned(),
+    };
+    audit(by, command, &what, counts.err());
 }
 
 /// One line per command: by whom, what, with which result.

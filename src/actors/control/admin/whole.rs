@@ -24,85 +24,77 @@ struct Other<'v> {
 /// Every queue of this node, with the figures of all nodes.
 pub(super) fn queues(node: &NodeContext) -> Vec<QueueSnapshot> {
     let mut list = snapshots::queues(node);
-    if !node.local_lease.is_shared() {
-        return list;
-    }
-    let cluster_view = node.local_lease.cluster_view();
-    let others = others(node, &cluster_view.view.nodes);
-    let ports = node.queues();
-    let ids: HashMap<&str, u32> = ports
-        .iter()
-        .map(|port| (port.name.as_str(), port.id))
-        .collect();
-    for queue in &mut list {
-        let id = ids.get(queue.name.as_str()).copied();
-        add_queue(node, queue, id.unwrap_or_default(), &others);
-    }
+    with_others(node, |others| {
+        let ports = node.queues();
+        let ids: HashMap<&str, u32> = ports
+            .iter()
+            .map(|port| (port.name.as_str(), port.id))
+            .collect();
+        for queue in &mut list {
+            let id = ids.get(queue.name.as_str()).copied();
+            add_queue(node, queue, id.unwrap_or_default(), others);
+        }
+    });
     list
 }
 
 /// Every configured operator, with its binds counted on all nodes.
 pub(in crate::actors::control) fn operators(node: &NodeContext) -> Vec<OperatorView> {
     let mut list = snapshots::operators(node);
-    if !node.local_lease.is_shared() {
-        return list;
-    }
-    let cluster_view = node.local_lease.cluster_view();
-    let others = others(node, &cluster_view.view.nodes);
-    let plan = node.plan();
-    for operator in &mut list {
-        if let Some(id) = plan.queue_of(&operator.id) {
-            add_operator(node, operator, id, &others);
+    with_others(node, |others| {
+        let plan = node.plan();
+        for operator in &mut list {
+            if let Some(id) = plan.queue_of(&operator.id) {
+                add_operator(node, operator, id, others);
+            }
         }
-    }
+    });
     list
 }
 
 /// Every enabled GSM network, with the connections of all nodes.
 pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
     let mut list = snapshots::gsms(node);
-    if !node.local_lease.is_shared() {
-        return list;
-    }
-    let cluster_view = node.local_lease.cluster_view();
-    let others = others(node, &cluster_view.view.nodes);
-    let plan = node.plan();
-    for gsm in &mut list {
-        if let Some(id) = plan.queue_of(&gsm_name(&gsm.id)) {
-            add_operator(node, gsm, id, &others);
-            gsm.configured = gsm.nodes.iter().map(|share| share.binds).sum();
+    with_others(node, |others| {
+        let plan = node.plan();
+        for gsm in &mut list {
+            if let Some(id) = plan.queue_of(&gsm_name(&gsm.id)) {
+                add_operator(node, gsm, id, others);
+                gsm.configured = gsm.nodes.iter().map(|share| share.binds).sum();
+            }
         }
-    }
+    });
     list
 }
 
 /// [`snapshots::node`], with the queues and the traffic of all nodes.
 pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
     let mut snapshot = snapshots::node(node, balance);
-    if !node.local_lease.is_shared() {
-        return snapshot;
-    }
-    snapshot.queues = queues(node);
-    let cluster_view = node.local_lease.cluster_view();
-    let traffic = &mut snapshot.traffic;
-    for other in others(node, &cluster_view.view.nodes) {
-        let figures = other.figures;
-        snapshot.esmes_elsewhere += figures.esmes;
-        traffic.accepted_total += figures.accepted;
-        traffic.refused_total += figures.refused;
-        traffic.delivered_total += figures.delivered;
-        traffic.failed_total += figures.failed;
-        traffic.told_total += figures.told;
-    }
-    snapshot.is_whole = true;
+    with_others(node, |others| {
+        snapshot.queues = queues(node);
+        let traffic = &mut snapshot.traffic;
+        for Other { figures, .. } in others {
+            snapshot.esmes_elsewhere += figures.esmes;
+            traffic.accepted_total += figures.accepted;
+            traffic.refused_total += figures.refused;
+            traffic.delivered_total += figures.delivered;
+            traffic.failed_total += figures.failed;
+            traffic.told_total += figures.told;
+        }
+        snapshot.is_whole = true;
+    });
     snapshot
 }
 
-/// The other live nodes.
-fn others<'v>(node: &NodeContext, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
+/// Does something with the other live nodes, unless this node is the whole cluster.
+fn with_others(node: &NodeContext, add: impl FnOnce(&[Other<'_>])) {
+    if !node.local_lease.is_shared() {
+        return;
+    }
+    let cluster_view = node.local_lease.cluster_view();
     let me = node.ids.node();
     let live = |node: &&NodeView| node.node != me && node.lives_for.is_some();
-    let figures = nodes.iter().filter(live).map(|node| {
+    let others = cluster_view.view.nodes.iter().filter(live).map(|node| {
         let figures = &node.card.figures;
         Other {
             node: node.node.into(),
@@ -110,7 +102,7 @@ fn others<'v>(node: &NodeContext, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
             queues: figures.queues.iter().map(|one| (one.queue, one)).collect(),
         }
     });
-    figures.collect()
+    add(&others.collect::<Vec<_>>());
 }
 
 fn add_queue(node: &NodeContext, queue: &mut QueueSnapshot, id: u32, others: &[Other<'_>]) {

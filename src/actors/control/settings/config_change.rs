@@ -165,13 +165,7 @@ fn order(
     resources: &mut Resources,
 ) -> Result<(), SettingsError> {
     let mut found = Vec::new();
-    let mut say = |key: String, message: String| {
-        found.push(ConfigProblem {
-            key,
-            message,
-            origin: None,
-        });
-    };
+    let mut say = |key: String, message: String| found.push(ConfigProblem::new(key, message));
     for (at, name) in names.iter().enumerate() {
         let key = format!("{ORDER}[{at}]");
         if !resources.contains_key(&ResourceKey::new(kind, name)) {
@@ -267,11 +261,10 @@ fn replace(lists: &Lists, old: &Resources) -> Result<Resources, SettingsError> {
         for (at, given) in list.iter().enumerate() {
             let place = format!("{}[{at}]", kind.plural());
             match one(*kind, given, old) {
-                Ok((key, _)) if resources.contains_key(&key) => found.push(ConfigProblem {
-                    key: place,
-                    message: format!("{key} is there twice; remove one"),
-                    origin: None,
-                }),
+                Ok((key, _)) if resources.contains_key(&key) => {
+                    let message = format!("{key} is there twice; remove one");
+                    found.push(ConfigProblem::new(place, message));
+                }
                 Ok((key, body)) => {
                     resources.insert(key, body);
                 }

@@ -46,11 +46,7 @@ impl StoredConfiguration {
             let mut operators = candidate.config.operator.into_iter();
             let found = operators.find(|one| one.id == key.name);
             found.ok_or_else(|| {
-                SettingsError::Invalid(vec![ConfigProblem {
-                    key: prefix,
-                    message: "cannot be read".to_owned(),
-                    origin: None,
-                }])
+                SettingsError::Invalid(vec![ConfigProblem::new(prefix, "cannot be read")])
             })
         })
         .await

@@ -90,10 +90,8 @@ async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value
     fields::check(&args, fields::BALANCE)?;
     let login = enter(request, state, &args, KeyRole::Read).await?;
     let balance = state.api.balance(&login.account).await;
-    let balance = balance.map_err(|_| JasminError {
-        status: StatusCode::INTERNAL_SERVER_ERROR,
-        said: "System error".to_owned(),
-    })?;
+    let failed = |_| JasminError::new(StatusCode::INTERNAL_SERVER_ERROR, "System error");
+    let balance = balance.map_err(failed)?;
     let credits = if balance.prepaid {
         json!(balance.credits as f64)
     } else {
@@ -148,18 +146,17 @@ fn in_json(answer: Result<Value, JasminError>) -> HttpResponse {
 // === impl JasminError ===
 
 impl JasminError {
+    fn new(status: StatusCode, said: impl Into<String>) -> Self {
+        let said = said.into();
+        Self { status, said }
+    }
+
     fn invalid(said: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            said: said.into(),
-        }
+        Self::new(StatusCode::BAD_REQUEST, said)
     }
 
     fn forbidden(said: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::FORBIDDEN,
-            said: said.into(),
-        }
+        Self::new(StatusCode::FORBIDDEN, said)
     }
 
     /// A value that cannot be used.
@@ -171,18 +168,12 @@ impl JasminError {
     }
 
     fn cannot_send() -> Self {
-        Self {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            said: CANNOT_SEND.to_owned(),
-        }
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, CANNOT_SEND)
     }
 
     fn from_refusal(refused: &Refused, args: &Args) -> Self {
         match refused.reason {
-            Reason::Destination => Self {
-                status: StatusCode::PRECONDITION_FAILED,
-                said: "No route found".to_owned(),
-            },
+            Reason::Destination => Self::new(StatusCode::PRECONDITION_FAILED, "No route found"),
             Reason::Sender => Self::invalid(format!(
                 "Value filter failed for user [{}] (source_address filter mismatch).",
                 args.text("username")

@@ -37,10 +37,10 @@ pub(super) async fn send(request: ApiRequest<State>, body: web::Bytes) -> HttpRe
 
 async fn answer(request: &HttpRequest, state: &State, body: &[u8]) -> Result<String, KannelError> {
     let args = Args::of_form(request, body).map_err(|why| match why {
-        Unreadable::Kind => KannelError {
-            status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            said: "Unsupported content-type, rejected".to_owned(),
-        },
+        Unreadable::Kind => {
+            let said = "Unsupported content-type, rejected";
+            KannelError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, said)
+        }
         Unreadable::TooMany => KannelError::rejected("Too many parameters, rejected"),
     })?;
     let given = |name, other| args.either(name, other).cloned().unwrap_or_default();
@@ -86,12 +86,14 @@ fn accepted(is_deferred: bool, denied: &[String]) -> String {
 // === impl KannelError ===
 
 impl KannelError {
+    fn new(status: StatusCode, said: impl Into<String>) -> Self {
+        let said = said.into();
+        Self { status, said }
+    }
+
     /// What is wrong with a parameter.
     fn rejected(said: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            said: said.into(),
-        }
+        Self::new(StatusCode::BAD_REQUEST, said)
     }
 
     fn misformed(field: &str) -> Self {
@@ -101,31 +103,22 @@ impl KannelError {
 
 impl From<Shut> for KannelError {
     fn from(shut: Shut) -> Self {
-        let (status, said) = match shut {
-            Shut::Refused => (StatusCode::FORBIDDEN, NO_ACCESS),
-            Shut::TooMany | Shut::NotNow => (StatusCode::SERVICE_UNAVAILABLE, LATER),
-        };
-        Self {
-            status,
-            said: said.to_owned(),
+        match shut {
+            Shut::Refused => Self::new(StatusCode::FORBIDDEN, NO_ACCESS),
+            Shut::TooMany | Shut::NotNow => Self::new(StatusCode::SERVICE_UNAVAILABLE, LATER),
         }
     }
 }
 
 impl From<&Refused> for KannelError {
     fn from(refused: &Refused) -> Self {
-        let never = |why: &str| Self {
-            status: StatusCode::FORBIDDEN,
-            said: format!("{why}. Do not try again."),
-        };
+        let never =
+            |why: &str| Self::new(StatusCode::FORBIDDEN, format!("{why}. Do not try again."));
         match refused.reason {
             Reason::Rate | Reason::Full | Reason::Unavailable => Shut::NotNow.into(),
             Reason::Schedule => Self::misformed("Deferred"),
             Reason::Expiry => Self::misformed("Validity"),
-            Reason::Destination => Self {
-                status: StatusCode::FORBIDDEN,
-                said: NEVER.to_owned(),
-            },
+            Reason::Destination => Self::new(StatusCode::FORBIDDEN, NEVER),
             Reason::Sender => never("Sender not allowed"),
             Reason::Balance => never("Not enough credits"),
             Reason::Duplicate => never("Repeats an accepted message"),

@@ -59,12 +59,17 @@ impl Arguments {
         (value != XmlRpcValue::Nil).then_some(value)
     }
 
+    /// Any text, or a number.
+    pub(super) fn text_of(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        let value = self.take(name);
+        value.map(|value| text_of(name, value)).transpose()
+    }
+
     /// A text of at most `longest` printable ASCII characters.
     pub(super) fn text(&mut self, name: &str, longest: usize) -> Result<Option<String>, Problem> {
-        let Some(value) = self.take(name) else {
+        let Some(text) = self.text_of(name)? else {
             return Ok(None);
         };
-        let text = text_of(name, value)?;
         let is_fine = |octet: u8| (b' '..=b'~').contains(&octet);
         if text.len() > longest || !text.bytes().all(is_fine) {
             let detail = format!("at most {longest} printable ASCII characters are possible");

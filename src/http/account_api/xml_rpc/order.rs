@@ -33,15 +33,9 @@ pub(super) fn drafts(
     let numbers = numbers(&mut arguments)?;
     let body = body(&mut arguments)?;
     let template = template(&mut arguments, now)?;
-    let reference = match arguments.take("reference") {
-        None => None,
-        Some(value) => Some(text_of("reference", value)?),
-    };
+    let reference = arguments.text_of("reference")?;
     check_reference(reference.as_deref())?;
-    let callback = match arguments.take("callback") {
-        None => None,
-        Some(value) => Some(text_of("callback", value)?),
-    };
+    let callback = arguments.text_of("callback")?;
     let report_states = report_states(&mut arguments)?;
     let metadata = stored(&mut arguments)?;
     arguments.finish()?;

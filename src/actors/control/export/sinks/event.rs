@@ -222,18 +222,9 @@ fn with_ids(event: Event, ids: Vec<String>) -> Event {
 
 fn ended(row: &CdrRow) -> Event {
     Event {
-        event: SinkEventKind::Ended.as_str().to_owned(),
-        event_id: format!("{}.ended", row.id),
-        at: row.final_at,
-        id: row.id.to_string(),
-        state: state::name(row.state as u8).to_owned(),
-        kind: row.kind().to_owned(),
-        account: row.account.clone(),
         operator: row.operator.clone(),
         from: row.from.clone(),
         to: row.to.clone(),
-        error: row.error.clone(),
-        done_at: row.done_at,
         accepted_at: row.accepted_at,
         attempts: row.attempts,
         data_coding: row.data_coding,
@@ -242,11 +233,27 @@ fn ended(row: &CdrRow) -> Event {
         network: row.network.clone(),
         price: row.price,
         currency: row.currency.clone(),
-        client_reference: row.client_reference.clone(),
         replay_of: match row.replay_of {
             0 => String::new(),
             id => id.to_string(),
         },
+        ..of_end(row, SinkEventKind::Ended)
+    }
+}
+
+/// What all events of the end of a message say.
+fn of_end(row: &CdrRow, kind: SinkEventKind) -> Event {
+    Event {
+        event: kind.as_str().to_owned(),
+        event_id: format!("{}.{}", row.id, kind.as_str()),
+        at: row.final_at,
+        id: row.id.to_string(),
+        state: state::name(row.state as u8).to_owned(),
+        kind: row.kind().to_owned(),
+        account: row.account.clone(),
+        error: row.error.clone(),
+        done_at: row.done_at,
+        client_reference: row.client_reference.clone(),
         ..Event::default()
     }
 }
@@ -282,21 +289,11 @@ fn dlr(plan: &Plan, row: &CdrRow, attempt: Option<&SentRow>) -> Event {
     let taken_by = attempt.map(|attempt| plan.name_of(attempt.operator));
     let taken_by = taken_by.filter(|name| QueueName::parse(name).is_connected());
     Event {
-        event: SinkEventKind::Dlr.as_str().to_owned(),
-        event_id: format!("{}.dlr", row.id),
-        client_reference: row.client_reference.clone(),
-        at: row.final_at,
-        id: row.id.to_string(),
-        state: state::name(row.state as u8).to_owned(),
-        kind: row.kind().to_owned(),
-        account: row.account.clone(),
         operator: taken_by.unwrap_or(meant_for(row)).to_owned(),
         operator_message_id: attempt
             .map(|attempt| address::printable(&attempt.operator_message_id))
             .unwrap_or_default(),
-        error: row.error.clone(),
-        done_at: row.done_at,
-        ..Event::default()
+        ..of_end(row, SinkEventKind::Dlr)
     }
 }
 
