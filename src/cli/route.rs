@@ -66,54 +66,23 @@ pub fn run(args: RouteArgs) -> anyhow::Result<()> {
 }
 
 fn explain(args: &ExplainRouteArgs) -> anyhow::Result<()> {
-    let ExplainRouteArgs {
-        number,
-        from,
-        account,
-        operator,
-        mo,
-        text,
-        network,
-        listing,
-    } = args;
-    if *mo {
-        return explain_mo(number, from, operator, text.as_deref(), listing);
-    }
-    let (kind, sender) = if operator.is_empty() {
-        ("account", account)
+    let (kind, sender) = if args.mo || !args.operator.is_empty() {
+        ("operator", &args.operator)
     } else {
-        ("operator", operator)
+        ("account", &args.account)
     };
-    let path = format!(
-        "/v1/routes/explain?to={}&from={}&{kind}={}&network={}",
-        client::segment(number),
-        client::segment(from),
-        client::segment(sender),
-        client::segment(network)
-    );
-    listing.show(&path, |found: Explanation| {
+    let [to, from, sender, network] =
+        [&args.number, &args.from, sender, &args.network].map(|text| client::segment(text));
+    let query = format!("explain?to={to}&from={from}&{kind}={sender}");
+    if args.mo {
+        let path = client::with_given(format!("/v1/mo-rules/{query}"), &[("text", &args.text)]);
+        return args.listing.show(&path, |found: MoExplanation| {
+            OutputPage::default().text(render_mo(&found))
+        });
+    }
+    let path = format!("/v1/routes/{query}&network={network}");
+    args.listing.show(&path, |found: Explanation| {
         OutputPage::default().text(render(&found))
-    })
-}
-
-fn explain_mo(
-    number: &str,
-    from: &str,
-    operator: &str,
-    text: Option<&str>,
-    listing: &Listing,
-) -> anyhow::Result<()> {
-    let text = text.map_or_else(String::new, |text| {
-        format!("&text={}", client::segment(text))
-    });
-    let path = format!(
-        "/v1/mo-rules/explain?to={}&from={}&operator={}{text}",
-        client::segment(number),
-        client::segment(from),
-        client::segment(operator),
-    );
-    listing.show(&path, |found: MoExplanation| {
-        OutputPage::default().text(render_mo(&found))
     })
 }
 

@@ -50,21 +50,25 @@ enum ConfigCommand {
         telling: CommandOutput,
     },
     /// Restore an earlier version, as a new one.
-    Rollback {
-        /// Number of the version.
-        version: u64,
-        /// Restore only this resource, such as routes/44.
-        #[arg(long)]
-        resource: Option<String>,
-        /// Only show what would change.
-        #[arg(long)]
-        dry_run: bool,
-        /// Do not ask.
-        #[arg(long, short)]
-        yes: bool,
-        #[command(flatten)]
-        telling: CommandOutput,
-    },
+    Rollback(RollbackArgs),
+}
+
+/// Arguments of `smsc config rollback`.
+#[derive(Debug, clap::Args)]
+struct RollbackArgs {
+    /// Number of the version.
+    version: u64,
+    /// Restore only this resource, such as routes/44.
+    #[arg(long)]
+    resource: Option<String>,
+    /// Only show what would change.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    telling: CommandOutput,
 }
 
 /// Runs the command.
@@ -97,35 +101,13 @@ pub fn run(args: ConfigArgs) -> anyhow::Result<()> {
             OutputPage::default().text(difference(&found))
         }),
         ConfigCommand::Reseal { telling } => reseal(&telling),
-        ConfigCommand::Rollback {
-            version,
-            resource,
-            dry_run,
-            yes,
-            telling,
-        } => {
-            let order = Rollback {
-                version,
-                resource,
-                dry_run,
-                yes,
-            };
-            rollback(&order, &telling)
-        }
+        ConfigCommand::Rollback(args) => rollback(&args),
     }
 }
 
-/// What is to be restored, and how.
-struct Rollback {
-    version: u64,
-    resource: Option<String>,
-    dry_run: bool,
-    yes: bool,
-}
-
-fn rollback(order: &Rollback, telling: &CommandOutput) -> anyhow::Result<()> {
+fn rollback(order: &RollbackArgs) -> anyhow::Result<()> {
+    let (telling, version) = (&order.telling, order.version);
     let client = telling.open()?;
-    let version = order.version;
     let of = of_resource(order.resource.as_deref());
     let path = format!("/v1/config/rollback/{version}?dry_run=");
     let looked = client.post(&format!("{path}true{of}"))?;
