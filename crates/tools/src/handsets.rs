@@ -62,7 +62,7 @@ pub(crate) struct SimulatedHandsets<M> {
     inner: Mutex<HandsetsState<M>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct HandsetsState<M> {
     moods: Moods,
     told: HashMap<String, M>,
@@ -81,19 +81,11 @@ struct HandsetsState<M> {
 
 // === impl SimulatedHandsets ===
 
-impl<M: Copy> SimulatedHandsets<M> {
+impl<M: Copy + Default> SimulatedHandsets<M> {
     pub(crate) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
         let state = HandsetsState {
             moods: Moods::new(&options.like),
-            told: HashMap::new(),
-            busy: HashMap::new(),
-            overlaps: 0,
-            arrived: Vec::new(),
-            taken: 0,
-            refused: 0,
-            answers: Vec::new(),
-            owed: 0.0,
-            submitted: 0,
+            ..HandsetsState::default()
         };
         Self {
             options,
