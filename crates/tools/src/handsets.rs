@@ -54,9 +54,9 @@ pub(crate) enum HandsetOrder<M> {
     IsSilent,
 }
 
-/// All handsets; `M` is what one can be told.
+/// All handsets; `M` is what one can be told. A core is asked by its phones, which lead here.
 #[derive(Debug)]
-pub(crate) struct SimulatedHandsets<M> {
+pub struct SimulatedHandsets<M> {
     options: GsmCoreOptions,
     journal: Option<Journal>,
     inner: Mutex<HandsetsState<M>>,
@@ -187,12 +187,12 @@ impl<M: Copy + Default> SimulatedHandsets<M> {
     }
 
     /// Everything that came, in order.
-    pub(crate) fn arrived_so_far(&self) -> Vec<Arrived> {
+    pub fn arrived_so_far(&self) -> Vec<Arrived> {
         self.inner().arrived.clone()
     }
 
     /// What a handset has taken, in order.
-    pub(crate) fn delivered(&self, imsi: &str) -> Vec<Arrived> {
+    pub fn delivered(&self, imsi: &str) -> Vec<Arrived> {
         let inner = self.inner();
         let of_handset = inner.arrived.iter();
         of_handset
@@ -202,13 +202,13 @@ impl<M: Copy + Default> SimulatedHandsets<M> {
     }
 
     /// How many messages handsets have taken, and how many were refused or not answered.
-    pub(crate) fn counts(&self) -> (u64, u64) {
+    pub fn counts(&self) -> (u64, u64) {
         let inner = self.inner();
         (inner.taken, inner.refused)
     }
 
     /// How often a message came for a handset that had one under way.
-    pub(crate) fn overlaps(&self) -> usize {
+    pub fn overlaps(&self) -> usize {
         self.inner().overlaps
     }
 
@@ -221,7 +221,7 @@ impl<M: Copy + Default> SimulatedHandsets<M> {
     }
 
     /// The answers to messages of handsets: the IMSI, and the cause or 0.
-    pub(crate) fn answers(&self) -> Vec<(String, u8)> {
+    pub fn answers(&self) -> Vec<(String, u8)> {
         let inner = self.inner();
         let answers = inner.answers.iter();
         answers
@@ -230,7 +230,7 @@ impl<M: Copy + Default> SimulatedHandsets<M> {
     }
 
     /// Their TPDUs; an answer without one has an empty one.
-    pub(crate) fn reports(&self) -> Vec<Bytes> {
+    pub fn reports(&self) -> Vec<Bytes> {
         let inner = self.inner();
         let answers = inner.answers.iter();
         answers.map(|(_, _, tpdu)| tpdu.clone()).collect()
