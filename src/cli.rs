@@ -121,7 +121,8 @@ commands! {
     /// Apply the resources of a file to a running SMSC.
     Apply(args: apply::ApplyArgs) => apply::run(args),
     /// Show the history of the configuration, compare it with the file, or roll back.
-    Config(args: versions::ConfigArgs) => versions::run(args),
+    #[command(subcommand)]
+    Config(order: versions::ConfigCommand) => versions::run(order),
     /// Show, add, edit or remove accounts, or write the sheet for a customer.
     #[command(subcommand)]
     Account(order: account::AccountCommand) => account::run(order),
@@ -129,7 +130,8 @@ commands! {
     #[command(subcommand)]
     Operator(order: operator::OperatorCommand) => operator::run(order),
     /// Show, add, edit or remove routes, or explain where a message would go.
-    Route(args: route::RouteArgs) => route::run(args),
+    #[command(subcommand)]
+    Route(order: route::RouteCommand) => route::run(order),
     /// Simulate an operator.
     Simulate(args: simulate::SimulateArgs) => simulate::run(args),
     /// Simulate ESMEs and measure.
@@ -164,7 +166,8 @@ commands! {
     /// Show traffic over time, or by operator, account or error.
     History(args: history::HistoryArgs) => history::run(&args),
     /// Show operators' receipts that match no message, match or drop one.
-    Receipt(args: receipts::ReceiptsArgs) => receipts::run(&args),
+    #[command(subcommand)]
+    Receipt(order: receipts::ReceiptsCommand) => receipts::run(&order),
     /// Show or acknowledge operators and accounts that are not well.
     #[command(subcommand)]
     Incident(order: incidents::IncidentCommand) => incidents::run(&order),
@@ -175,37 +178,46 @@ commands! {
     /// Take a node out of service without stopping it, or back into service.
     Drain(args: drain::DrainArgs) => drain::run(&args),
     /// Show the balance and quota of an account, or add to its balance.
-    Balance(args: balance::BalanceArgs) => balance::run(args),
+    #[command(subcommand)]
+    Balance(order: balance::BalanceCommand) => balance::run(order),
     /// Show how many messages ended, by day, account, operator, country and state.
     Usage(args: usage::UsageArgs) => usage::run(args),
     /// Show what was commanded and changed, by whom.
     Audit(args: audit::AuditArgs) => audit::run(&args),
     /// Send a test callback to the URL of an account.
-    Callback(args: callback::CallbackArgs) => callback::run(args),
+    #[command(subcommand)]
+    Callback(order: callback::CallbackCommand) => callback::run(order),
     /// Show, create and remove tokens of the admin API.
-    Token(args: token::TokenArgs) => token::run(args),
+    #[command(subcommand)]
+    Token(order: token::TokenCommand) => token::run(order),
     /// Show, create and revoke API keys of accounts, for the HTTP API.
-    Key(args: key::ApiKeyArgs) => key::run(args),
+    #[command(subcommand)]
+    Key(order: key::ApiKeyCommand) => key::run(order),
     /// Show opt-outs, add or remove numbers.
-    OptOut(args: opt_out::OptOutArgs) => opt_out::run(args),
+    #[command(subcommand)]
+    OptOut(order: opt_out::OptOutCommand) => opt_out::run(order),
     /// Show the look-ups of networks and IMSIs, or forget answers.
-    Lookup(args: lookups::LookupsArgs) => lookups::run(&args),
+    #[command(subcommand)]
+    Lookup(order: lookups::LookupsCommand) => lookups::run(&order),
     /// Show what the firewalls in front of networks over MAP have found.
     #[command(subcommand)]
     Firewall(order: firewall::FirewallCommand) => firewall::run(&order),
     /// What waits for event sinks, and what has become of publishing.
-    Sink(args: sink::SinkArgs) => sink::run(&args),
+    #[command(subcommand)]
+    Sink(order: sink::SinkCommand) => sink::run(&order),
     /// Show how the sources of commands on NATS stand.
     #[command(subcommand)]
     Source(order: sources::SourceCommand) => sources::run(&order),
     /// Save SMSCs under names, and choose which one commands ask.
-    Context(args: context::ContextArgs) => context::run(args),
+    #[command(subcommand)]
+    Context(order: context::ContextCommand) => context::run(order),
     /// Print the OpenAPI description of the admin API.
     Openapi(args: openapi::OpenapiArgs) => openapi::run(&args),
     /// Copy the store of a running SMSC into one file.
     Backup(args: backup::BackupArgs) => backup::run(&args),
     /// Show how far finished messages have been copied elsewhere.
-    Archive(args: archive::ArchiveArgs) => archive::run(&args),
+    #[command(subcommand)]
+    Archive(order: archive::ArchiveCommand) => archive::run(&order),
     /// Write finished messages into a file or another database.
     Export(args: export::ExportArgs) => export::run(&args),
     /// Erase a subscriber's number and texts from finished messages.
@@ -321,6 +333,13 @@ fn said(error: &anyhow::Error) -> String {
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     error.downcast_ref::<io::Error>().is_some_and(closed)
+}
+
+/// What a command with commands below it reads from these words, the first of which is its name.
+#[cfg(test)]
+fn parsed_command<C: Subcommand>(words: &[&str]) -> Result<C, clap::Error> {
+    let command = C::augment_subcommands(clap::Command::new("smsc"));
+    C::from_arg_matches_mut(&mut command.try_get_matches_from(words)?)
 }
 
 /// What a subcommand reads from these words, the first of which is its name.

@@ -1,21 +1,13 @@
 //! `smsc route`: routes as resources, and why a message to a number would go where; with `--mo`, which rule takes it.
 
-use clap::Subcommand;
-
 use super::client::{self, Listing, OutputPage};
 use super::resource;
 use crate::api::{Explanation, ImsiState, MoExplanation, Planned};
 use crate::domain::settings::ResourceKind;
 
-/// Arguments of `smsc route`.
-#[derive(Debug, clap::Args)]
-pub struct RouteArgs {
-    #[command(subcommand)]
-    command: RouteCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum RouteCommand {
+/// What to do with routes.
+#[derive(Debug, clap::Subcommand)]
+pub enum RouteCommand {
     #[command(flatten)]
     Resource(resource::ResourceCommand),
     /// Show every step of the decision for a message to a number.
@@ -24,7 +16,7 @@ enum RouteCommand {
 
 /// Arguments of `smsc route explain`.
 #[derive(Debug, clap::Args)]
-struct ExplainRouteArgs {
+pub struct ExplainRouteArgs {
     /// Destination.
     number: String,
     /// Source address of the message.
@@ -58,8 +50,8 @@ struct ExplainRouteArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: RouteArgs) -> anyhow::Result<()> {
-    match args.command {
+pub fn run(order: RouteCommand) -> anyhow::Result<()> {
+    match order {
         RouteCommand::Resource(order) => resource::run(ResourceKind::Route, order),
         RouteCommand::Explain(args) => explain(&args),
     }

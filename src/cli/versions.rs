@@ -1,7 +1,5 @@
 //! `smsc config`: the configuration in the store, its history, and rollback.
 
-use clap::Subcommand;
-
 use super::ask::confirm;
 use super::client::{
     self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell, table_of,
@@ -9,15 +7,9 @@ use super::client::{
 use super::diff;
 use crate::api::{Changed, Difference, Done, Version, Versions};
 
-/// Arguments of `smsc config`.
-#[derive(Debug, clap::Args)]
-pub struct ConfigArgs {
-    #[command(subcommand)]
-    command: ConfigCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum ConfigCommand {
+/// What to do with the configuration.
+#[derive(Debug, clap::Subcommand)]
+pub enum ConfigCommand {
     /// List who changed what, newest first.
     Versions {
         /// Versions to show.
@@ -55,7 +47,7 @@ enum ConfigCommand {
 
 /// Arguments of `smsc config rollback`.
 #[derive(Debug, clap::Args)]
-struct RollbackArgs {
+pub struct RollbackArgs {
     /// Number of the version.
     version: u64,
     /// Restore only this resource, such as routes/44.
@@ -75,8 +67,8 @@ struct RollbackArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached or refuses, or the user declined.
-pub fn run(args: ConfigArgs) -> anyhow::Result<()> {
-    match args.command {
+pub fn run(order: ConfigCommand) -> anyhow::Result<()> {
+    match order {
         ConfigCommand::Versions {
             limit,
             resource,
