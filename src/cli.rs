@@ -93,126 +93,155 @@ pub struct Cli {
     serve: serve::ServeArgs,
 }
 
-#[derive(Debug, Subcommand)]
-enum CliCommand {
+/// All commands: what each is for, what it reads from the line, and what runs it.
+macro_rules! commands {
+    ($($(#[$about:meta])* $name:ident($line:ident: $room:ident::$kind:ident) => $run:expr,)+) => {
+        #[derive(Debug, Subcommand)]
+        enum CliCommand {
+            $($(#[$about])* $name($room::$kind),)+
+        }
+
+        impl CliCommand {
+            fn run(self) -> anyhow::Result<()> {
+                match self {
+                    $(Self::$name($line) => $run,)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
     /// Run the SMSC (the default).
-    Serve(serve::ServeArgs),
+    Serve(args: serve::ServeArgs) => serve::run(args).map(|_| ()),
     /// Send one message and wait for its receipt.
-    Send(send::SendArgs),
+    Send(args: send::SendArgs) => send::run(args),
     /// Check a configuration file, or print all defaults.
-    CheckConfig(check_config::CheckConfigArgs),
+    CheckConfig(args: check_config::CheckConfigArgs) => check_config::run(args),
     /// Apply the resources of a file to a running SMSC.
-    Apply(apply::ApplyArgs),
+    Apply(args: apply::ApplyArgs) => apply::run(args),
     /// Show the history of the configuration, compare it with the file, or roll back.
-    Config(versions::ConfigArgs),
+    #[command(subcommand)]
+    Config(order: versions::ConfigCommand) => versions::run(order),
     /// Show, add, edit or remove accounts, or write the sheet for a customer.
     #[command(subcommand)]
-    Account(account::AccountCommand),
+    Account(order: account::AccountCommand) => account::run(order),
     /// Show, add, edit, remove, suspend, resume, rebind or test operators.
     #[command(subcommand)]
-    Operator(operator::OperatorCommand),
+    Operator(order: operator::OperatorCommand) => operator::run(order),
     /// Show, add, edit or remove routes, or explain where a message would go.
-    Route(route::RouteArgs),
+    #[command(subcommand)]
+    Route(order: route::RouteCommand) => route::run(order),
     /// Simulate an operator.
-    Simulate(simulate::SimulateArgs),
+    Simulate(args: simulate::SimulateArgs) => simulate::run(args),
     /// Simulate ESMEs and measure.
-    Load(load::LoadArgs),
+    Load(args: load::LoadArgs) => load::run(args),
     /// Measure, and compare with another SMSC or an earlier measurement.
-    Bench(bench::BenchArgs),
+    Bench(args: bench::BenchArgs) => bench::run(args),
     /// Show queues, or suspend, resume, purge or move one.
     #[command(subcommand)]
-    Queue(queues::QueueSubcommand),
+    Queue(order: queues::QueueSubcommand) => queues::run(order),
     /// Show binds and operators, or end one bind.
     #[command(subcommand)]
-    Bind(binds::BindSubcommand),
+    Bind(order: binds::BindSubcommand) => binds::run(order),
     /// Show the nodes that share the store.
     #[command(subcommand)]
-    Node(nodes::NodeCommand),
+    Node(order: nodes::NodeCommand) => nodes::run(&order),
     /// Watch throughput, queues, binds, operators and nodes.
-    Top(top::TopArgs),
+    Top(args: top::TopArgs) => top::run(args),
     /// Show what changes, as it changes.
-    Events(events::EventsArgs),
+    Events(args: events::EventsArgs) => events::run(&args),
     /// Say why a message, a number or an account is as it is, and what to do.
-    Why(why::WhyArgs),
+    Why(args: why::WhyArgs) => why::run(&args),
     /// Find messages, show one, cancel, retry, move or replay them.
     #[command(subcommand)]
-    Message(message::MessageCommand),
+    Message(order: message::MessageCommand) => message::run(order),
     /// Follow what happens to the messages of a number, an account or an operator.
-    Trace(trace::TraceArgs),
+    Trace(args: trace::TraceArgs) => trace::run(&args),
     /// Show failed messages, with their attempts.
     #[command(subcommand)]
-    DeadLetter(dead_letters::DeadLetterCommand),
+    DeadLetter(order: dead_letters::DeadLetterCommand) => dead_letters::run(&order),
     /// Count failures by error, operator, account, country or hour.
-    Failures(failures::FailuresArgs),
+    Failures(args: failures::FailuresArgs) => failures::run(&args),
     /// Show traffic over time, or by operator, account or error.
-    History(history::HistoryArgs),
+    History(args: history::HistoryArgs) => history::run(&args),
     /// Show operators' receipts that match no message, match or drop one.
-    Receipt(receipts::ReceiptsArgs),
+    #[command(subcommand)]
+    Receipt(order: receipts::ReceiptsCommand) => receipts::run(&order),
     /// Show or acknowledge operators and accounts that are not well.
     #[command(subcommand)]
-    Incident(incidents::IncidentCommand),
+    Incident(order: incidents::IncidentCommand) => incidents::run(&order),
     /// Show rows of the store that are not as they were written, or forget them.
-    Damaged(damaged::DamagedArgs),
+    Damaged(args: damaged::DamagedArgs) => damaged::run(&args),
     /// Show, release or cancel messages that are held since the database went back in time.
-    Held(held::HeldArgs),
+    Held(args: held::HeldArgs) => held::run(&args),
     /// Take a node out of service without stopping it, or back into service.
-    Drain(drain::DrainArgs),
+    Drain(args: drain::DrainArgs) => drain::run(&args),
     /// Show the balance and quota of an account, or add to its balance.
-    Balance(balance::BalanceArgs),
+    #[command(subcommand)]
+    Balance(order: balance::BalanceCommand) => balance::run(order),
     /// Show how many messages ended, by day, account, operator, country and state.
-    Usage(usage::UsageArgs),
+    Usage(args: usage::UsageArgs) => usage::run(args),
     /// Show what was commanded and changed, by whom.
-    Audit(audit::AuditArgs),
+    Audit(args: audit::AuditArgs) => audit::run(&args),
     /// Send a test callback to the URL of an account.
-    Callback(callback::CallbackArgs),
+    #[command(subcommand)]
+    Callback(order: callback::CallbackCommand) => callback::run(order),
     /// Show, create and remove tokens of the admin API.
-    Token(token::TokenArgs),
+    #[command(subcommand)]
+    Token(order: token::TokenCommand) => token::run(order),
     /// Show, create and revoke API keys of accounts, for the HTTP API.
-    Key(key::ApiKeyArgs),
+    #[command(subcommand)]
+    Key(order: key::ApiKeyCommand) => key::run(order),
     /// Show opt-outs, add or remove numbers.
-    OptOut(opt_out::OptOutArgs),
+    #[command(subcommand)]
+    OptOut(order: opt_out::OptOutCommand) => opt_out::run(order),
     /// Show the look-ups of networks and IMSIs, or forget answers.
-    Lookup(lookups::LookupsArgs),
+    #[command(subcommand)]
+    Lookup(order: lookups::LookupsCommand) => lookups::run(&order),
     /// Show what the firewalls in front of networks over MAP have found.
     #[command(subcommand)]
-    Firewall(firewall::FirewallCommand),
+    Firewall(order: firewall::FirewallCommand) => firewall::run(&order),
     /// What waits for event sinks, and what has become of publishing.
-    Sink(sink::SinkArgs),
+    #[command(subcommand)]
+    Sink(order: sink::SinkCommand) => sink::run(&order),
     /// Show how the sources of commands on NATS stand.
     #[command(subcommand)]
-    Source(sources::SourceCommand),
+    Source(order: sources::SourceCommand) => sources::run(&order),
     /// Save SMSCs under names, and choose which one commands ask.
-    Context(context::ContextArgs),
+    #[command(subcommand)]
+    Context(order: context::ContextCommand) => context::run(order),
     /// Print the OpenAPI description of the admin API.
-    Openapi(openapi::OpenapiArgs),
+    Openapi(args: openapi::OpenapiArgs) => openapi::run(&args),
     /// Copy the store of a running SMSC into one file.
-    Backup(backup::BackupArgs),
+    Backup(args: backup::BackupArgs) => backup::run(&args),
     /// Show how far finished messages have been copied elsewhere.
-    Archive(archive::ArchiveArgs),
+    #[command(subcommand)]
+    Archive(order: archive::ArchiveCommand) => archive::run(&order),
     /// Write finished messages into a file or another database.
-    Export(export::ExportArgs),
+    Export(args: export::ExportArgs) => export::run(&args),
     /// Erase a subscriber's number and texts from finished messages.
-    Erase(erase::EraseArgs),
+    Erase(args: erase::EraseArgs) => erase::run(&args),
     /// Check a store against its invariants.
-    Fsck(fsck::FsckArgs),
+    Fsck(args: fsck::FsckArgs) => fsck::run(&args),
     /// Read what can be read of a store that cannot be opened into a new one.
-    Salvage(salvage::SalvageArgs),
+    Salvage(args: salvage::SalvageArgs) => salvage::run(&args),
     /// Set aside ids that a wrong clock has left in the future.
-    RepairIds(repair_ids::RepairIdsArgs),
+    RepairIds(args: repair_ids::RepairIdsArgs) => repair_ids::run(&args),
     /// Ask a running SMSC whether it is ready.
-    Health(health::HealthArgs),
+    Health(args: health::HealthArgs) => health::run(&args),
     /// Upgrade the schema of the PostgreSQL database to this release.
-    Migrate(migrate::MigrateArgs),
+    Migrate(args: migrate::MigrateArgs) => migrate::run(&args),
     /// Move everything from the embedded store into the PostgreSQL database.
-    MigrateStore(migrate_store::MigrateStoreArgs),
+    MigrateStore(args: migrate_store::MigrateStoreArgs) => migrate_store::run(&args),
     /// Convert the configuration of Kannel or Jasmin.
-    Convert(convert::ConvertArgs),
+    Convert(args: convert::ConvertArgs) => convert::run(&args),
     /// Explain octets: PDUs of SMPP, CMPP, SGIP and SMGP, user data, TPDUs, GSUP, MAP over M3UA.
-    Decode(decode::DecodeArgs),
+    Decode(args: decode::DecodeArgs) => decode::run(&args),
     /// Print a shell completion script.
-    Completions(completions::CompletionsArgs),
+    Completions(args: completions::CompletionsArgs) => completions::run(&args),
     /// Write the manual pages.
-    Man(man::ManPageArgs),
+    Man(args: man::ManPageArgs) => man::run(&args),
 }
 
 /// The whole command line.
@@ -306,65 +335,11 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(closed)
 }
 
-impl CliCommand {
-    fn run(self) -> anyhow::Result<()> {
-        match self {
-            Self::Serve(args) => serve::run(args).map(|_| ()),
-            Self::Send(args) => send::run(args),
-            Self::CheckConfig(args) => check_config::run(args),
-            Self::Apply(args) => apply::run(args),
-            Self::Config(args) => versions::run(args),
-            Self::Account(order) => account::run(order),
-            Self::Operator(order) => operator::run(order),
-            Self::Route(args) => route::run(args),
-            Self::Simulate(args) => simulate::run(args),
-            Self::Load(args) => load::run(args),
-            Self::Bench(args) => bench::run(args),
-            Self::Queue(order) => queues::run(order),
-            Self::Bind(order) => binds::run(order),
-            Self::Node(order) => nodes::run(&order),
-            Self::Top(args) => top::run(args),
-            Self::Events(args) => events::run(&args),
-            Self::Why(args) => why::run(&args),
-            Self::Message(order) => message::run(order),
-            Self::Trace(args) => trace::run(&args),
-            Self::DeadLetter(order) => dead_letters::run(&order),
-            Self::Failures(args) => failures::run(&args),
-            Self::History(args) => history::run(&args),
-            Self::Receipt(args) => receipts::run(&args),
-            Self::Incident(order) => incidents::run(&order),
-            Self::Damaged(args) => damaged::run(&args),
-            Self::Held(args) => held::run(&args),
-            Self::Drain(args) => drain::run(&args),
-            Self::Balance(args) => balance::run(args),
-            Self::Usage(args) => usage::run(args),
-            Self::Audit(args) => audit::run(&args),
-            Self::Callback(args) => callback::run(args),
-            Self::Token(args) => token::run(args),
-            Self::Key(args) => key::run(args),
-            Self::OptOut(args) => opt_out::run(args),
-            Self::Lookup(args) => lookups::run(&args),
-            Self::Firewall(order) => firewall::run(&order),
-            Self::Sink(args) => sink::run(&args),
-            Self::Source(order) => sources::run(&order),
-            Self::Context(args) => context::run(args),
-            Self::Openapi(args) => openapi::run(&args),
-            Self::Backup(args) => backup::run(&args),
-            Self::Archive(args) => archive::run(&args),
-            Self::Export(args) => export::run(&args),
-            Self::Erase(args) => erase::run(&args),
-            Self::Fsck(args) => fsck::run(&args),
-            Self::Salvage(args) => salvage::run(&args),
-            Self::RepairIds(args) => repair_ids::run(&args),
-            Self::Health(args) => health::run(&args),
-            Self::Migrate(args) => migrate::run(&args),
-            Self::MigrateStore(args) => migrate_store::run(&args),
-            Self::Convert(args) => convert::run(&args),
-            Self::Decode(args) => decode::run(&args),
-            Self::Completions(args) => completions::run(&args),
-            Self::Man(args) => man::run(&args),
-        }
-    }
+/// What a command with commands below it reads from these words, the first of which is its name.
+#[cfg(test)]
+fn parsed_command<C: Subcommand>(words: &[&str]) -> Result<C, clap::Error> {
+    let command = C::augment_subcommands(clap::Command::new("smsc"));
+    C::from_arg_matches_mut(&mut command.try_get_matches_from(words)?)
 }
 
 /// What a subcommand reads from these words, the first of which is its name.

@@ -3,15 +3,9 @@
 use super::client::{self, Listing, OutputPage, TableCell};
 use crate::api::Archive;
 
-/// Arguments of `smsc archive`.
-#[derive(Debug, clap::Args)]
-pub struct ArchiveArgs {
-    #[command(subcommand)]
-    order: ArchiveCommand,
-}
-
+/// What to do with the archive.
 #[derive(Debug, clap::Subcommand)]
-enum ArchiveCommand {
+pub enum ArchiveCommand {
     /// Show what waits to be archived, and what the node that answers has written.
     Status {
         #[command(flatten)]
@@ -23,8 +17,8 @@ enum ArchiveCommand {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &ArchiveArgs) -> anyhow::Result<()> {
-    let ArchiveCommand::Status { listing } = &args.order;
+pub fn run(order: &ArchiveCommand) -> anyhow::Result<()> {
+    let ArchiveCommand::Status { listing } = order;
     listing.show("/v1/archive", |archive: Archive| page(&archive))
 }
 

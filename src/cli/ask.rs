@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::bail;
 
+use super::exit::WrongCommandLine;
+
 /// Asks on the terminal, unless `yes` is set; without a terminal `--yes` is required. `not_done` is
 /// printed on a no: `nothing was purged`.
 ///
@@ -14,9 +16,9 @@ pub fn confirm(question: &str, yes: bool, not_done: &str) -> anyhow::Result<()> 
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        bail!(
+        bail!(WrongCommandLine(format!(
             "{not_done}: there is no terminal to ask on; give --yes to go on without being asked"
-        );
+        )));
     }
     eprint!("{question} [y/N] ");
     io::stderr().flush()?;

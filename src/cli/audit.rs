@@ -36,12 +36,8 @@ pub struct AuditArgs {
 /// The SMSC cannot be reached, or it refuses: the audit log is for the role admin.
 pub fn run(args: &AuditArgs) -> anyhow::Result<()> {
     args.listing.show(&path(args), |found: Audit| {
-        let table = table(&found.entries);
-        if found.entries.is_empty() {
-            OutputPage::nothing(&table, "no command fits")
-        } else {
-            OutputPage::from(table).text(older(found.next_before.as_deref()))
-        }
+        let page = OutputPage::list(table(&found.entries), "no command fits");
+        page.text(older(found.next_before.as_deref()))
     })
 }
 

@@ -7,15 +7,9 @@ use super::client::{
 };
 use crate::api::{Balance, TopUps, ToppedUp};
 
-/// Arguments of `smsc balance`.
-#[derive(Debug, clap::Args)]
-pub struct BalanceArgs {
-    #[command(subcommand)]
-    order: BalanceCommand,
-}
-
+/// What to do with balances.
 #[derive(Debug, clap::Subcommand)]
-enum BalanceCommand {
+pub enum BalanceCommand {
     /// Show the balance and the quota of an account.
     Show {
         /// The system_id of the account.
@@ -39,7 +33,7 @@ enum BalanceCommand {
 
 /// Arguments of `smsc balance add`.
 #[derive(Debug, clap::Args)]
-struct AddBalanceArgs {
+pub struct AddBalanceArgs {
     /// The system_id of the account.
     account: String,
     /// Credits; below zero takes some back: the balance is never below zero.
@@ -56,8 +50,8 @@ struct AddBalanceArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: BalanceArgs) -> anyhow::Result<()> {
-    match args.order {
+pub fn run(order: BalanceCommand) -> anyhow::Result<()> {
+    match order {
         BalanceCommand::Show { account, listing } => {
             listing.show(&path(&account), |found: Balance| page(&found))
         }
@@ -129,16 +123,16 @@ fn table(list: &TopUps) -> OutputTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::parsed;
+    use crate::cli::parsed_command;
 
     #[test]
     fn a_correction_is_a_number_below_zero() {
         let line = ["balance", "add", "acme", "-20", "--reference", "wrong key"];
-        let BalanceCommand::Add(add) = parsed::<BalanceArgs>(&line).unwrap().order else {
+        let BalanceCommand::Add(add) = parsed_command::<BalanceCommand>(&line).unwrap() else {
             panic!("not add");
         };
         assert_eq!((add.account.as_str(), add.credits), ("acme", -20));
-        assert!(parsed::<BalanceArgs>(&["balance", "add", "acme", "1.5"]).is_err());
+        assert!(parsed_command::<BalanceCommand>(&["balance", "add", "acme", "1.5"]).is_err());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::client::{ListOutput, OutputPage, OutputTable, TableCell};
 use super::exit::WrongCommandLine;
 use super::load::{self, LoadShape};
-use crate::load::{LoadOptions, LoadSummary};
+use crate::load::LoadSummary;
 
 /// Arguments of `smsc bench`.
 #[derive(Debug, clap::Args)]
@@ -31,30 +31,15 @@ pub struct BenchArgs {
     output: ListOutput,
 }
 
-/// A figure of a round.
-struct Measure {
-    name: &'static str,
-    /// In the JSON of a round.
-    pointer: &'static str,
-    decimals: usize,
-}
-
-const MEASURES: [Measure; 6] = [
-    measure("accepted/s", "/accepted_per_second", 0),
-    measure("end to end/s", "/end_to_end_per_second", 0),
-    measure("answer p50 ms", "/answer_latency/p50", 2),
-    measure("answer p99 ms", "/answer_latency/p99", 2),
-    measure("receipt p50 ms", "/receipt_latency/p50", 2),
-    measure("receipt p99 ms", "/receipt_latency/p99", 2),
+/// The figures of a round: the name of each, where it is in the JSON, and its decimals.
+const MEASURES: [(&str, &str, usize); 6] = [
+    ("accepted/s", "/accepted_per_second", 0),
+    ("end to end/s", "/end_to_end_per_second", 0),
+    ("answer p50 ms", "/answer_latency/p50", 2),
+    ("answer p99 ms", "/answer_latency/p99", 2),
+    ("receipt p50 ms", "/receipt_latency/p50", 2),
+    ("receipt p99 ms", "/receipt_latency/p99", 2),
 ];
-
-const fn measure(name: &'static str, pointer: &'static str, decimals: usize) -> Measure {
-    Measure {
-        name,
-        pointer,
-        decimals,
-    }
-}
 
 /// Measures, prints the medians and ratios.
 ///
@@ -66,17 +51,9 @@ pub fn run(args: BenchArgs) -> anyhow::Result<()> {
         None => (None, None),
         Some(given) if Path::new(given).is_file() => (None, Some(saved(given)?)),
         Some(given) if is_address(given) => {
-            let to = given.clone();
-            (
-                Some((
-                    LoadOptions {
-                        to,
-                        ..options.clone()
-                    },
-                    Vec::new(),
-                )),
-                None,
-            )
+            let mut other = options.clone();
+            other.to.clone_from(given);
+            (Some((other, Vec::new())), None)
         }
         Some(given) => bail!(WrongCommandLine(format!(
             "--compare {given} is neither a file of --save nor HOST:PORT"
@@ -136,19 +113,19 @@ fn page(rounds: &[Value], others: Option<&[Value]>) -> OutputPage {
         Some(_) => vec!["measure", "this", "other", "ratio", "least", "most"],
     };
     let mut table = OutputTable::new(&titles).dropping(&["least", "most"]);
-    for one in MEASURES {
-        let own = values(rounds, &one);
+    for (name, pointer, decimals) in MEASURES {
+        let own = values(rounds, pointer);
         // Without receipts there is nothing to tell of them.
         if own.iter().all(|value| *value == 0.0) {
             continue;
         }
-        let shown = |value: f64| TableCell::right(format!("{value:.*}", one.decimals));
+        let shown = |value: f64| TableCell::right(format!("{value:.decimals$}"));
         let ratio = |value: f64| TableCell::right(format!("{value:.2}"));
-        let mut row = vec![TableCell::from(one.name), shown(median(&own))];
+        let mut row = vec![TableCell::from(name), shown(median(&own))];
         match others {
             None => row.extend([shown(least(&own)), shown(most(&own))]),
             Some(others) => {
-                let others = values(others, &one);
+                let others = values(others, pointer);
                 let ratios = ratios(&own, &others);
                 row.extend([
                     shown(median(&others)),
@@ -163,26 +140,20 @@ fn page(rounds: &[Value], others: Option<&[Value]>) -> OutputPage {
     table.into()
 }
 
-fn values(rounds: &[Value], measure: &Measure) -> Vec<f64> {
-    let value = |round: &Value| round.pointer(measure.pointer)?.as_f64();
+fn values(rounds: &[Value], pointer: &str) -> Vec<f64> {
+    let value = |round: &Value| round.pointer(pointer)?.as_f64();
     rounds.iter().filter_map(value).collect()
 }
 
 /// Round by round where both have as many; else of each with the median of the others.
 fn ratios(own: &[f64], others: &[f64]) -> Vec<f64> {
-    let middle = median(others);
-    let other = |at: usize| {
-        if own.len() == others.len() {
-            others[at]
-        } else {
-            middle
-        }
+    let others = if own.len() == others.len() {
+        others.to_vec()
+    } else {
+        vec![median(others); own.len()]
     };
-    let pairs = own
-        .iter()
-        .enumerate()
-        .map(|(at, value)| (*value, other(at)));
-    pairs
+    own.iter()
+        .zip(others)
         .filter(|(_, other)| *other > 0.0)
         .map(|(value, other)| value / other)
         .collect()

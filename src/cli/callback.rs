@@ -5,15 +5,9 @@ use anyhow::bail;
 use super::client::{self, CommandOutput};
 use crate::api::CallbackAttempt;
 
-/// Arguments of `smsc callback`.
-#[derive(Debug, clap::Args)]
-pub struct CallbackArgs {
-    #[command(subcommand)]
-    order: CallbackCommand,
-}
-
+/// What to do with callbacks.
 #[derive(Debug, clap::Subcommand)]
-enum CallbackCommand {
+pub enum CallbackCommand {
     /// Send a callback of type `test` to the URL of an account.
     Test {
         /// The system_id of the account.
@@ -27,8 +21,8 @@ enum CallbackCommand {
 ///
 /// # Errors
 /// The SMSC cannot be reached, it refuses, or the receiver has not answered with 2xx.
-pub fn run(args: CallbackArgs) -> anyhow::Result<()> {
-    let CallbackCommand::Test { account, telling } = args.order;
+pub fn run(order: CallbackCommand) -> anyhow::Result<()> {
+    let CallbackCommand::Test { account, telling } = order;
     let client = telling.open()?;
     let path = format!("/v1/accounts/{}/callback/test", client::segment(&account));
     let json = client.post(&path)?;

@@ -20,6 +20,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::typestate::WithBody;
+use ureq::{Agent, RequestBuilder};
 
 pub use connection::AdminConnection;
 pub use output::{CommandOutput, ListOutput, Listing};
@@ -78,7 +80,7 @@ const COMMANDS: &[(&str, &str)] = &[
 
 /// A client of the admin API.
 pub struct AdminClient {
-    agent: ureq::Agent,
+    agent: Agent,
     url: String,
     /// Host and port of it, for errors.
     address: String,
@@ -95,9 +97,7 @@ impl AdminClient {
     /// # Errors
     /// The SMSC cannot be reached, or it refuses; the text is its own.
     pub fn get(&self, path: &str) -> anyhow::Result<Value> {
-        let request = self.agent.get(format!("{}{path}", self.url));
-        let answer = request.header("Authorization", self.bearer()).call();
-        self.read(answer)
+        self.read(self.request(Agent::get, path).call())
     }
 
     /// `POST` without a body: the JSON that was answered.
@@ -105,9 +105,7 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn post(&self, path: &str) -> anyhow::Result<Value> {
-        let request = self.agent.post(format!("{}{path}", self.url));
-        let answer = request.header("Authorization", self.bearer()).send_empty();
-        self.read(answer)
+        self.read(self.request(Agent::post, path).send_empty())
     }
 
     /// `POST` with a body: the JSON that was answered.
@@ -115,11 +113,7 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn post_json(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        let request = self.agent.post(format!("{}{path}", self.url));
-        let answer = request
-            .header("Authorization", self.bearer())
-            .send_json(body);
-        self.read(answer)
+        self.read(self.request(Agent::post, path).send_json(body))
     }
 
     /// `POST` without a body, when the version is still this one: the JSON that was answered.
@@ -127,12 +121,8 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn post_if(&self, path: &str, version: u64) -> anyhow::Result<Value> {
-        let request = self.agent.post(format!("{}{path}", self.url));
-        let answer = request
-            .header("Authorization", self.bearer())
-            .header("If-Match", format!("\"{version}\""))
-            .send_empty();
-        self.read(answer)
+        let request = if_match(self.request(Agent::post, path), Some(version));
+        self.read(request.send_empty())
     }
 
     /// `PUT` of a JSON document, when the version is still this one, if any: the JSON that was
@@ -141,16 +131,8 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn put(&self, path: &str, body: &Value, version: Option<u64>) -> anyhow::Result<Value> {
-        let mut request = self
-            .agent
-            .put(format!("{}{path}", self.url))
-            .header("Authorization", self.bearer())
-            .header("Content-Type", "application/json");
-        if let Some(version) = version {
-            request = request.header("If-Match", format!("\"{version}\""));
-        }
-        // Not chunked: the server wants to know how much there is.
-        self.read(request.send(body.to_string()))
+        let request = if_match(self.request(Agent::put, path), version);
+        self.put_json(request, body)
     }
 
     /// `PUT` of a JSON document that must be new: the JSON that was answered.
@@ -158,13 +140,8 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn put_new(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        let request = self
-            .agent
-            .put(format!("{}{path}", self.url))
-            .header("Authorization", self.bearer())
-            .header("Content-Type", "application/json")
-            .header("If-None-Match", "*");
-        self.read(request.send(body.to_string()))
+        let request = self.request(Agent::put, path);
+        self.put_json(request.header("If-None-Match", "*"), body)
     }
 
     /// `DELETE`: the JSON that was answered.
@@ -180,16 +157,26 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn delete_if(&self, path: &str, version: Option<u64>) -> anyhow::Result<Value> {
-        let request = self.agent.delete(format!("{}{path}", self.url));
-        let mut request = request.header("Authorization", self.bearer());
-        if let Some(version) = version {
-            request = request.header("If-Match", format!("\"{version}\""));
-        }
-        self.read(request.call())
+        self.read(if_match(self.request(Agent::delete, path), version).call())
     }
 
-    fn bearer(&self) -> String {
-        format!("Bearer {}", self.token.expose_secret())
+    /// A request for a path, with the token.
+    fn request<B>(
+        &self,
+        method: impl FnOnce(&Agent, String) -> RequestBuilder<B>,
+        path: &str,
+    ) -> RequestBuilder<B> {
+        let request = method(&self.agent, format!("{}{path}", self.url));
+        request.header(
+            "Authorization",
+            format!("Bearer {}", self.token.expose_secret()),
+        )
+    }
+
+    fn put_json(&self, request: RequestBuilder<WithBody>, body: &Value) -> anyhow::Result<Value> {
+        let request = request.header("Content-Type", "application/json");
+        // Not chunked: the server wants to know how much there is.
+        self.read(request.send(body.to_string()))
     }
 
     fn read(
@@ -247,6 +234,14 @@ impl AdminClient {
                 )))
             }
         }
+    }
+}
+
+/// A request that is carried out when the version is still this one, if any.
+fn if_match<B>(request: RequestBuilder<B>, version: Option<u64>) -> RequestBuilder<B> {
+    match version {
+        Some(version) => request.header("If-Match", format!("\"{version}\"")),
+        None => request,
     }
 }
 
@@ -372,23 +367,17 @@ pub(super) fn trust<'a>(
     url: &str,
     files: impl Iterator<Item = &'a PathBuf>,
 ) -> anyhow::Result<TlsConfig> {
+    let owned = |octets: &CertificateDer<'_>| Certificate::from_der(octets).to_owned();
     let mut roots = Vec::new();
     if url.starts_with("https://") {
         let native = rustls_native_certs::load_native_certs().certs;
-        roots.extend(
-            native
-                .iter()
-                .map(|cert| Certificate::from_der(cert).to_owned()),
-        );
+        roots.extend(native.iter().map(owned));
         for file in files {
             let unread = || format!("{} cannot be used as certificates", file.display());
             let read = CertificateDer::pem_file_iter(file)
                 .and_then(Iterator::collect::<Result<Vec<_>, _>>)
                 .with_context(unread)?;
-            roots.extend(
-                read.iter()
-                    .map(|cert| Certificate::from_der(cert).to_owned()),
-            );
+            roots.extend(read.iter().map(owned));
         }
     }
     Ok(tls(roots, true))

@@ -4,6 +4,7 @@
 
 use std::io::{self, Write as _};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, Command};
 use clap_complete::Shell;
 
@@ -48,18 +49,14 @@ complete -c smsc -n __fish_smsc_has_names -f -a '$__fish_smsc_names'
 "#;
 
 /// Shells that packages install completions for.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum PackagedShell {
-    Bash,
-    Zsh,
-    Fish,
-}
+const PACKAGED: [&str; 3] = ["bash", "zsh", "fish"];
 
 /// Arguments of `smsc completions`.
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArgs {
     /// The shell; its script is printed.
-    shell: PackagedShell,
+    #[arg(value_parser = PossibleValuesParser::new(PACKAGED).try_map(|name| name.parse::<Shell>()))]
+    shell: Shell,
 }
 
 /// Prints the script.
@@ -67,11 +64,7 @@ pub struct CompletionsArgs {
 /// # Errors
 /// Standard output cannot be written.
 pub fn run(args: &CompletionsArgs) -> anyhow::Result<()> {
-    let shell = match args.shell {
-        PackagedShell::Bash => Shell::Bash,
-        PackagedShell::Zsh => Shell::Zsh,
-        PackagedShell::Fish => Shell::Fish,
-    };
+    let shell = args.shell;
     // Into memory first: the generator panics when its writer fails.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut commands(), "smsc", &mut script);

@@ -16,15 +16,9 @@ use crate::files;
 /// More than any list of servers has.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// Arguments of `smsc context`.
-#[derive(Debug, clap::Args)]
-pub struct ContextArgs {
-    #[command(subcommand)]
-    order: ContextCommand,
-}
-
+/// What to do with saved SMSCs.
 #[derive(Debug, clap::Subcommand)]
-enum ContextCommand {
+pub enum ContextCommand {
     /// Save an SMSC under a name, or change what is saved.
     Add(AddContextArgs),
     /// Show what is saved, without tokens.
@@ -46,7 +40,7 @@ enum ContextCommand {
 
 /// Arguments of `smsc context add`.
 #[derive(Debug, clap::Args)]
-struct AddContextArgs {
+pub struct AddContextArgs {
     /// Letters, digits, dots, underscores and hyphens.
     #[arg(value_parser = name)]
     name: String,
@@ -92,10 +86,10 @@ pub struct Context {
 ///
 /// # Errors
 /// The file cannot be read or written, or has no such context.
-pub fn run(args: ContextArgs) -> anyhow::Result<()> {
+pub fn run(order: ContextCommand) -> anyhow::Result<()> {
     let path = path().context("there is no home folder: set SMSC_CONTEXTS to a file")?;
     let mut contexts = read(&path)?;
-    match args.order {
+    match order {
         ContextCommand::List { output } => list(&contexts, &output),
         ContextCommand::Add(add) => {
             let (name, context) = saved(add)?;

@@ -88,12 +88,8 @@ fn forget(args: &ForgetDamagedArgs) -> anyhow::Result<()> {
 }
 
 fn page(list: &DamagedRows) -> OutputPage {
-    let table = table(&list.rows);
-    if list.rows.is_empty() {
-        OutputPage::nothing(&table, "nothing is damaged")
-    } else {
-        OutputPage::from(table).text(older(list.next_before.as_deref()))
-    }
+    let page = OutputPage::list(table(&list.rows), "nothing is damaged");
+    page.text(older(list.next_before.as_deref()))
 }
 
 fn table(rows: &[DamagedRowEntry]) -> OutputTable {

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use anyhow::bail;
 
 use super::client::{self, CommandOutput};
+use super::exit::WrongCommandLine;
 use crate::api::ErasedMessages;
 
 /// Arguments of `smsc erase`.
@@ -49,7 +50,9 @@ pub fn run(args: &EraseArgs) -> anyhow::Result<()> {
 fn confirm(msisdn: &str) -> anyhow::Result<()> {
     let input = std::io::stdin();
     if !input.is_terminal() {
-        bail!("there is no terminal to ask on; give --yes to erase without confirmation");
+        bail!(WrongCommandLine(
+            "there is no terminal to ask on; give --yes to erase without confirmation".to_owned()
+        ));
     }
     eprintln!("Number and text of every finished message from or to {msisdn} are erased for good.");
     eprintln!("Type the number again to go on:");

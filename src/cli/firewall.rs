@@ -97,11 +97,7 @@ fn page(found: &NetworkFindings) -> OutputPage {
         "count" => TableCell::number(hit.count),
         "nodes" [3] => nodes.join(", "),
     });
-    if found.firewall.is_empty() {
-        OutputPage::nothing(&table, "no firewall has found anything that fits lately")
-    } else {
-        OutputPage::from(table)
-    }
+    OutputPage::list(table, "no firewall has found anything that fits lately")
 }
 
 #[cfg(test)]

@@ -52,11 +52,7 @@ fn page(list: &Incidents) -> OutputPage {
         "ended" [2] => TableCell::time(one.ended_at.as_deref()),
         "acknowledged by" [3] => one.acknowledged_by.clone().unwrap_or_default(),
     });
-    if list.incidents.is_empty() {
-        OutputPage::nothing(&table, "every operator and account is well, and was")
-    } else {
-        OutputPage::from(table)
-    }
+    OutputPage::list(table, "every operator and account is well, and was")
 }
 
 fn state(one: &Incident) -> &'static str {

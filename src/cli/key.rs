@@ -7,15 +7,9 @@ use super::token::{end, ending};
 use crate::api::{ApiKey, ApiKeys, NewApiKey};
 use crate::domain::access::KeyRole;
 
-/// Arguments of `smsc key`.
-#[derive(Debug, clap::Args)]
-pub struct ApiKeyArgs {
-    #[command(subcommand)]
-    order: ApiKeyCommand,
-}
-
+/// What to do with API keys.
 #[derive(Debug, clap::Subcommand)]
-enum ApiKeyCommand {
+pub enum ApiKeyCommand {
     /// Create an API key for an account; it is printed once and not stored.
     Add(AddApiKeyArgs),
     /// Show API keys.
@@ -36,7 +30,7 @@ enum ApiKeyCommand {
 
 /// Arguments of `smsc key add`.
 #[derive(Debug, clap::Args)]
-struct AddApiKeyArgs {
+pub struct AddApiKeyArgs {
     /// The system_id of the account.
     account: String,
     /// What it allows: `send` submits, cancels and replaces messages; `read` sees the messages of the
@@ -60,8 +54,8 @@ struct AddApiKeyArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: ApiKeyArgs) -> anyhow::Result<()> {
-    match args.order {
+pub fn run(order: ApiKeyCommand) -> anyhow::Result<()> {
+    match order {
         ApiKeyCommand::Add(args) => add(&args),
         ApiKeyCommand::List { account, listing } => list(account.as_deref(), &listing),
         ApiKeyCommand::Remove { id, telling } => remove(&telling, &id),
@@ -123,11 +117,11 @@ fn role(text: &str) -> Result<KeyRole, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::parsed;
+    use crate::cli::parsed_command;
 
     #[test]
     fn reads_an_account_a_role_and_networks() {
-        let line = parsed::<ApiKeyArgs>(&[
+        let line = parsed_command::<ApiKeyCommand>(&[
             "key",
             "add",
             "shop",
@@ -138,12 +132,14 @@ mod tests {
             "--allow",
             "::1",
         ]);
-        let ApiKeyCommand::Add(add) = line.unwrap().order else {
+        let ApiKeyCommand::Add(add) = line.unwrap() else {
             panic!("not add");
         };
         assert_eq!((add.account.as_str(), add.role), ("shop", KeyRole::Send));
         assert_eq!(add.allow, ["10.0.0.0/8", "::1"]);
-        assert!(parsed::<ApiKeyArgs>(&["key", "add"]).is_err());
-        assert!(parsed::<ApiKeyArgs>(&["key", "add", "shop", "--role", "admin"]).is_err());
+        assert!(parsed_command::<ApiKeyCommand>(&["key", "add"]).is_err());
+        assert!(
+            parsed_command::<ApiKeyCommand>(&["key", "add", "shop", "--role", "admin"]).is_err()
+        );
     }
 }

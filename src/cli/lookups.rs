@@ -3,15 +3,9 @@
 use super::client::{self, CommandOutput, Listing, OutputTable, TableCell, table_of};
 use crate::api::{Forgotten, Lookup, LookupKind, Lookups, Word};
 
-/// Arguments of `smsc lookup`.
-#[derive(Debug, clap::Args)]
-pub struct LookupsArgs {
-    #[command(subcommand)]
-    order: LookupsCommand,
-}
-
+/// What to do with look-ups.
 #[derive(Debug, clap::Subcommand)]
-enum LookupsCommand {
+pub enum LookupsCommand {
     /// Show the look-ups of the node that answers.
     List {
         #[command(flatten)]
@@ -23,7 +17,7 @@ enum LookupsCommand {
 
 /// Arguments of `smsc lookup forget`.
 #[derive(Debug, clap::Args)]
-struct Forget {
+pub struct Forget {
     /// What was looked up: network or imsi.
     #[arg(value_parser = question)]
     question: String,
@@ -41,8 +35,8 @@ struct Forget {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &LookupsArgs) -> anyhow::Result<()> {
-    match &args.order {
+pub fn run(order: &LookupsCommand) -> anyhow::Result<()> {
+    match order {
         LookupsCommand::List { listing } => {
             listing.show("/v1/lookups", |found: Lookups| table(&found.lookups).into())
         }
@@ -102,11 +96,11 @@ fn table(lookups: &[Lookup]) -> OutputTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::parsed;
+    use crate::cli::parsed_command;
 
     #[test]
     fn numbers_or_all_are_forgotten() {
-        let read = |line: &[&str]| parsed(line).map(|args: LookupsArgs| args.order);
+        let read = |line: &[&str]| parsed_command::<LookupsCommand>(line);
         let Ok(LookupsCommand::Forget(one)) = read(&["x", "forget", "imsi", "+491", "492"]) else {
             panic!("not forget");
         };

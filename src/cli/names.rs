@@ -25,20 +25,8 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// Names at most.
 const LIMIT: usize = 100;
 
-/// What has a name, or a number in its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NamedThing {
-    Account,
-    Operator,
-    Route,
-    Gsm,
-    Queue,
-    /// By its number: 0/17.
-    Bind,
-    Sink,
-    Token,
-    Context,
-}
+/// What this machine has a list of; other lists are those of the admin API.
+const CONTEXTS: &str = "contexts";
 
 /// Prints the names for a line: its words without the program, the last one as far as it is written.
 pub fn print(words: impl Iterator<Item = OsString>) {
@@ -70,12 +58,12 @@ fn found(root: &Command, words: &[String]) -> Option<Vec<String>> {
     let (path, argument) = place(root, words)?;
     let (begin, before) = words.split_last()?;
     let mut names = Vec::new();
-    for thing in things(&path, &argument) {
-        if *thing == NamedThing::Context {
+    for list in lists(&path, &argument) {
+        if *list == CONTEXTS {
             names.extend(context::names());
         } else {
             let client = connection(before)?.open().ok()?;
-            names.extend(known(&client, *thing, begin));
+            names.extend(known(&client, list, begin));
         }
     }
     names.retain(|name| name.starts_with(begin.as_str()) && is_plain(name));
@@ -127,9 +115,8 @@ fn positional(command: &Command, place: usize) -> Option<&Arg> {
     at_place.or_else(|| command.get_positionals().last().filter(takes_all))
 }
 
-/// What an argument of a command names.
-fn things(path: &str, argument: &str) -> &'static [NamedThing] {
-    use NamedThing::{Account, Bind, Context, Gsm, Operator, Queue, Route, Sink, Token};
+/// The lists of what an argument of a command names.
+fn lists(path: &str, argument: &str) -> &'static [&'static str] {
     let (noun, verb) = path.split_once(' ').unwrap_or((path, ""));
     // Some commands take several.
     let argument = if argument == "names" {
@@ -140,23 +127,25 @@ fn things(path: &str, argument: &str) -> &'static [NamedThing] {
     match (noun, verb, argument) {
         // What is added has no name yet.
         (_, "add", "name") => &[],
-        ("account", _, "name") => &[Account],
-        ("operator", _, "name") => &[Operator],
-        ("route", _, "name") => &[Route],
-        ("firewall", _, "name") => &[Gsm],
-        ("queue", _, "name") => &[Queue],
-        ("bind", "list", "name") => &[Account, Operator],
-        ("bind", "disconnect", "number") => &[Bind],
-        ("sink", _, "name") => &[Sink],
-        ("token", _, "name") | ("audit", _, "by") => &[Token],
-        ("context", _, "name") => &[Context],
-        ("why", _, "what") => &[Account],
+        ("account", _, "name") => &["accounts"],
+        ("operator", _, "name") => &["operators"],
+        ("route", _, "name") => &["routes"],
+        ("firewall", _, "name") => &["gsm"],
+        ("queue", _, "name") => &["queues"],
+        ("bind", "list", "name") => &["accounts", "operators"],
+        ("bind", "disconnect", "number") => &["binds"],
+        ("sink", _, "name") => &["sinks"],
+        ("token", _, "name") | ("audit", _, "by") => &["tokens"],
+        ("context", _, "name") => &[CONTEXTS],
+        ("why", _, "what") => &["accounts"],
         // The sender: what an operator has brought is of the operator.
-        ("message" | "dead-letter" | "failures" | "queue", _, "account") => &[Account, Operator],
-        (_, _, "account") => &[Account],
-        (_, _, "operator") => &[Operator],
-        (_, _, "queue") => &[Queue],
-        (_, _, "context") => &[Context],
+        ("message" | "dead-letter" | "failures" | "queue", _, "account") => {
+            &["accounts", "operators"]
+        }
+        (_, _, "account") => &["accounts"],
+        (_, _, "operator") => &["operators"],
+        (_, _, "queue") => &["queues"],
+        (_, _, "context") => &[CONTEXTS],
         _ => &[],
     }
 }
@@ -178,29 +167,22 @@ fn connection(words: &[String]) -> Option<AdminConnection> {
 }
 
 /// Those that begin so, of an SMSC; more where it cannot search.
-fn known(client: &AdminClient, thing: NamedThing, begin: &str) -> Vec<String> {
+fn known(client: &AdminClient, list: &str, begin: &str) -> Vec<String> {
     let mut page = format!("limit={LIMIT}");
     // A star stands for any signs, and words are searched one by one.
     if !begin.is_empty() && !begin.contains(|one: char| one == '*' || one.is_whitespace()) {
         page.push_str(&format!("&find={}*", segment(begin)));
     }
-    let (path, list) = match thing {
-        NamedThing::Account => (format!("/v1/accounts?{page}"), "accounts"),
-        NamedThing::Operator => (format!("/v1/operators?{page}"), "operators"),
-        NamedThing::Route => (format!("/v1/routes?{page}"), "routes"),
-        NamedThing::Gsm => (format!("/v1/gsm?{page}"), "gsm"),
-        NamedThing::Queue => (format!("/v1/queues?{page}"), "queues"),
-        NamedThing::Bind => ("/v1/binds".to_owned(), "binds"),
-        NamedThing::Sink => ("/v1/sinks".to_owned(), "sinks"),
-        NamedThing::Token => ("/v1/tokens".to_owned(), "tokens"),
-        // This machine knows them.
-        NamedThing::Context => return Vec::new(),
+    let path = match list {
+        "binds" | "sinks" | "tokens" => format!("/v1/{list}"),
+        _ => format!("/v1/{list}?{page}"),
     };
     let answer = client.get(&path).unwrap_or_default();
     let all = answer[list].as_array().into_iter().flatten();
-    let names = all.filter_map(|one| match thing {
-        NamedThing::Operator => one["id"].as_str().map(str::to_owned),
-        NamedThing::Bind => {
+    let names = all.filter_map(|one| match list {
+        "operators" => one["id"].as_str().map(str::to_owned),
+        // By its number: 0/17.
+        "binds" => {
             let session = one["session"].as_u64().filter(|session| *session > 0)?;
             Some(format!("{}/{session}", one["node"]))
         }
@@ -225,37 +207,36 @@ mod tests {
 
     #[test]
     fn places_of_names_are_known() {
-        use NamedThing::{Account, Bind, Context, Gsm, Operator, Queue, Route, Sink, Token};
         let root = crate::cli::command();
         for (line, wanted) in [
-            ("queue suspend ", &[Queue][..]),
-            ("queue suspend operator:up ", &[Queue]),
-            ("queue move operator:up --queue oper", &[Queue]),
+            ("queue suspend ", &["queues"][..]),
+            ("queue suspend operator:up ", &["queues"]),
+            ("queue move operator:up --queue oper", &["queues"]),
             ("queue move operator:up ", &[]),
-            ("--url http://a:1 -o json queue show acc", &[Queue]),
-            ("queue --watch show --context live acc", &[Queue]),
-            ("operator rebind ", &[Operator]),
+            ("--url http://a:1 -o json queue show acc", &["queues"]),
+            ("queue --watch show --context live acc", &["queues"]),
+            ("operator rebind ", &["operators"]),
             ("operator add ", &[]),
-            ("account show -- ", &[Account]),
+            ("account show -- ", &["accounts"]),
             ("account edit shop --set ", &[]),
-            ("route remove ", &[Route]),
-            ("firewall list ", &[Gsm]),
+            ("route remove ", &["routes"]),
+            ("firewall list ", &["gsm"]),
             ("firewall list --rule ", &[]),
-            ("route explain 44 --account ", &[Account]),
-            ("bind list ", &[Account, Operator]),
-            ("bind disconnect ", &[Bind]),
-            ("sink show ", &[Sink]),
-            ("token remove ", &[Token]),
-            ("audit --by ", &[Token]),
-            ("context use ", &[Context]),
-            ("--context ", &[Context]),
-            ("message list --context li", &[Context]),
-            ("message list --account ", &[Account, Operator]),
+            ("route explain 44 --account ", &["accounts"]),
+            ("bind list ", &["accounts", "operators"]),
+            ("bind disconnect ", &["binds"]),
+            ("sink show ", &["sinks"]),
+            ("token remove ", &["tokens"]),
+            ("audit --by ", &["tokens"]),
+            ("context use ", &[CONTEXTS]),
+            ("--context ", &[CONTEXTS]),
+            ("message list --context li", &[CONTEXTS]),
+            ("message list --account ", &["accounts", "operators"]),
             ("message list --account=", &[]),
-            ("message move 17 --queue ", &[Queue]),
-            ("balance add ", &[Account]),
-            ("why ", &[Account]),
-            ("usage --operator ", &[Operator]),
+            ("message move 17 --queue ", &["queues"]),
+            ("balance add ", &["accounts"]),
+            ("why ", &["accounts"]),
+            ("usage --operator ", &["operators"]),
             // Nothing has names here.
             ("", &[]),
             ("que", &[]),
@@ -265,7 +246,7 @@ mod tests {
             ("send --to 44 ", &[]),
         ] {
             let place = place(&root, &words(line));
-            let found = place.map(|(path, argument)| things(&path, &argument));
+            let found = place.map(|(path, argument)| lists(&path, &argument));
             assert_eq!(found.unwrap_or_default(), wanted, "{line}");
         }
     }

@@ -20,12 +20,8 @@ pub enum NodeCommand {
 pub fn run(order: &NodeCommand) -> anyhow::Result<()> {
     let NodeCommand::List { listing } = order;
     listing.show("/v1/nodes", |found: Nodes| {
-        if found.nodes.is_empty() {
-            let said = "one node with an embedded store; [postgres] makes a cluster";
-            OutputPage::nothing(&table(&[]), said)
-        } else {
-            table(&found.nodes).into()
-        }
+        let said = "one node with an embedded store; [postgres] makes a cluster";
+        OutputPage::list(table(&found.nodes), said)
     })
 }
 

@@ -6,15 +6,9 @@ use super::client::{
 use super::dead_letters::older;
 use crate::api::{ChangedOptOut, OptOut, OptOuts};
 
-/// Arguments of `smsc opt-out`.
-#[derive(Debug, clap::Args)]
-pub struct OptOutArgs {
-    #[command(subcommand)]
-    order: OptOutCommand,
-}
-
+/// What to do with opt-outs.
 #[derive(Debug, clap::Subcommand)]
-enum OptOutCommand {
+pub enum OptOutCommand {
     /// Show opt-outs, newest first.
     List(ListOptOutsArgs),
     /// Add numbers to a list.
@@ -25,7 +19,7 @@ enum OptOutCommand {
 
 /// Arguments of `smsc opt-out list`.
 #[derive(Debug, clap::Args)]
-struct ListOptOutsArgs {
+pub struct ListOptOutsArgs {
     /// Only the list of this account.
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
@@ -44,7 +38,7 @@ struct ListOptOutsArgs {
 
 /// Arguments of `smsc opt-out add` and `smsc opt-out remove`.
 #[derive(Debug, clap::Args)]
-struct OptOutNumbersArgs {
+pub struct OptOutNumbersArgs {
     /// Digits, with or without a plus.
     #[arg(required = true)]
     numbers: Vec<String>,
@@ -62,8 +56,8 @@ struct OptOutNumbersArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: OptOutArgs) -> anyhow::Result<()> {
-    match args.order {
+pub fn run(order: OptOutCommand) -> anyhow::Result<()> {
+    match order {
         OptOutCommand::List(args) => list(&args),
         OptOutCommand::Add(args) => change(&args, |client, path| {
             client.put(path, &serde_json::Value::Null, None)
@@ -121,11 +115,11 @@ fn table(opt_outs: &[OptOut]) -> OutputTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::parsed;
+    use crate::cli::parsed_command;
 
     #[test]
     fn numbers_are_needed_and_may_be_several() {
-        let read = |line: &[&str]| parsed(line).map(|args: OptOutArgs| args.order);
+        let read = |line: &[&str]| parsed_command::<OptOutCommand>(line);
         let Ok(OptOutCommand::Add(add)) = read(&["x", "add", "441", "+442", "--account", "shop"])
         else {
             panic!("not add");

@@ -11,15 +11,9 @@ use crate::api::{Message, Messages, Replayed, Unmatched, UnmatchedReceipt};
 const PATH: &str = "/v1/receipts/unmatched";
 const GIVEN_UP: &str = "/v1/receipts/given-up";
 
-/// Arguments of `smsc receipt`.
-#[derive(Debug, clap::Args)]
-pub struct ReceiptsArgs {
-    #[command(subcommand)]
-    order: ReceiptsCommand,
-}
-
+/// What to do with receipts.
 #[derive(Debug, clap::Subcommand)]
-enum ReceiptsCommand {
+pub enum ReceiptsCommand {
     /// Show the receipts that match no message, newest first.
     Unmatched(UnmatchedReceiptsArgs),
     /// End a message with the state of a receipt.
@@ -58,7 +52,7 @@ enum ReceiptsCommand {
 
 /// Arguments of `smsc receipt unmatched`.
 #[derive(Debug, clap::Args)]
-struct UnmatchedReceiptsArgs {
+pub struct UnmatchedReceiptsArgs {
     /// Only those of this operator.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
@@ -77,7 +71,7 @@ struct UnmatchedReceiptsArgs {
 
 /// Arguments of `smsc receipt given-up`.
 #[derive(Debug, clap::Args)]
-struct GivenUpReceiptsArgs {
+pub struct GivenUpReceiptsArgs {
     /// Only those of this account.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
@@ -98,8 +92,8 @@ struct GivenUpReceiptsArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &ReceiptsArgs) -> anyhow::Result<()> {
-    match &args.order {
+pub fn run(order: &ReceiptsCommand) -> anyhow::Result<()> {
+    match order {
         ReceiptsCommand::Unmatched(args) => list(args),
         ReceiptsCommand::Match {
             receipt,

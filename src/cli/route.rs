@@ -1,21 +1,13 @@
 //! `smsc route`: routes as resources, and why a message to a number would go where; with `--mo`, which rule takes it.
 
-use clap::Subcommand;
-
 use super::client::{self, Listing, OutputPage};
 use super::resource;
 use crate::api::{Explanation, ImsiState, MoExplanation, Planned};
 use crate::domain::settings::ResourceKind;
 
-/// Arguments of `smsc route`.
-#[derive(Debug, clap::Args)]
-pub struct RouteArgs {
-    #[command(subcommand)]
-    command: RouteCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum RouteCommand {
+/// What to do with routes.
+#[derive(Debug, clap::Subcommand)]
+pub enum RouteCommand {
     #[command(flatten)]
     Resource(resource::ResourceCommand),
     /// Show every step of the decision for a message to a number.
@@ -24,7 +16,7 @@ enum RouteCommand {
 
 /// Arguments of `smsc route explain`.
 #[derive(Debug, clap::Args)]
-struct ExplainRouteArgs {
+pub struct ExplainRouteArgs {
     /// Destination.
     number: String,
     /// Source address of the message.
@@ -58,62 +50,31 @@ struct ExplainRouteArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: RouteArgs) -> anyhow::Result<()> {
-    match args.command {
+pub fn run(order: RouteCommand) -> anyhow::Result<()> {
+    match order {
         RouteCommand::Resource(order) => resource::run(ResourceKind::Route, order),
         RouteCommand::Explain(args) => explain(&args),
     }
 }
 
 fn explain(args: &ExplainRouteArgs) -> anyhow::Result<()> {
-    let ExplainRouteArgs {
-        number,
-        from,
-        account,
-        operator,
-        mo,
-        text,
-        network,
-        listing,
-    } = args;
-    if *mo {
-        return explain_mo(number, from, operator, text.as_deref(), listing);
-    }
-    let (kind, sender) = if operator.is_empty() {
-        ("account", account)
+    let (kind, sender) = if args.mo || !args.operator.is_empty() {
+        ("operator", &args.operator)
     } else {
-        ("operator", operator)
+        ("account", &args.account)
     };
-    let path = format!(
-        "/v1/routes/explain?to={}&from={}&{kind}={}&network={}",
-        client::segment(number),
-        client::segment(from),
-        client::segment(sender),
-        client::segment(network)
-    );
-    listing.show(&path, |found: Explanation| {
+    let [to, from, sender, network] =
+        [&args.number, &args.from, sender, &args.network].map(|text| client::segment(text));
+    let query = format!("explain?to={to}&from={from}&{kind}={sender}");
+    if args.mo {
+        let path = client::with_given(format!("/v1/mo-rules/{query}"), &[("text", &args.text)]);
+        return args.listing.show(&path, |found: MoExplanation| {
+            OutputPage::default().text(render_mo(&found))
+        });
+    }
+    let path = format!("/v1/routes/{query}&network={network}");
+    args.listing.show(&path, |found: Explanation| {
         OutputPage::default().text(render(&found))
-    })
-}
-
-fn explain_mo(
-    number: &str,
-    from: &str,
-    operator: &str,
-    text: Option<&str>,
-    listing: &Listing,
-) -> anyhow::Result<()> {
-    let text = text.map_or_else(String::new, |text| {
-        format!("&text={}", client::segment(text))
-    });
-    let path = format!(
-        "/v1/mo-rules/explain?to={}&from={}&operator={}{text}",
-        client::segment(number),
-        client::segment(from),
-        client::segment(operator),
-    );
-    listing.show(&path, |found: MoExplanation| {
-        OutputPage::default().text(render_mo(&found))
     })
 }
 

@@ -112,7 +112,7 @@ pub struct SimulateArgs {
     bring_to: Option<String>,
     /// map: what carries M3UA, TCP (as of osmo-stp) or SCTP of the kernel.
     #[arg(long, value_enum, default_value = "tcp")]
-    transport: SimulatedTransport,
+    transport: MapTransport,
     /// map: connect to this STP instead of listening; with SCTP, all its addresses with commas between.
     #[arg(
         long,
@@ -166,13 +166,6 @@ enum SimulatedProtocol {
     Map,
 }
 
-/// What carries M3UA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum SimulatedTransport {
-    Tcp,
-    Sctp,
-}
-
 /// Starts what is to be played, and lets it run.
 async fn play(args: SimulateArgs) -> anyhow::Result<()> {
     let (protocol, verbose, reject_cause) = (args.protocol, args.verbose, args.reject_cause);
@@ -185,6 +178,11 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
     };
     let taken =
         || format!("cannot start on {place}; is the port in use? choose another with --listen");
+    let core_of = |like| GsmCoreOptions {
+        like,
+        reject_cause,
+        keep: false,
+    };
     let gateway = match protocol {
         SimulatedProtocol::Smpp => {
             let simulator = Simulator::bind(like).await.with_context(taken)?;
@@ -201,12 +199,7 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
             return print_line(counters.snapshot().to_string().trim_end());
         }
         SimulatedProtocol::Gsup => {
-            let options = GsmCoreOptions {
-                like,
-                reject_cause,
-                keep: false,
-            };
-            let core = GsmCore::bind(options).await.with_context(taken)?;
+            let core = GsmCore::bind(core_of(like)).await.with_context(taken)?;
             eprintln!("simulated GSM core listens on {}", core.local_addr());
             let phones = core.phones();
             let counts = || {
@@ -218,13 +211,8 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
             return print_line(&counts());
         }
         SimulatedProtocol::Map => {
-            let core = GsmCoreOptions {
-                like,
-                reject_cause,
-                keep: false,
-            };
-            let options = MapCoreOptions { core, ..signalling };
-            let core = MapCore::bind(options).await;
+            let core = core_of(like);
+            let core = MapCore::bind(MapCoreOptions { core, ..signalling }).await;
             return play_map(core.with_context(taken)?, verbose).await;
         }
         SimulatedProtocol::Cmpp => GatewayProtocol::Cmpp,
@@ -318,10 +306,7 @@ fn signalling(args: &SimulateArgs) -> MapCoreOptions {
     };
     MapCoreOptions {
         stp: (!args.stp.is_empty()).then_some(stp),
-        transport: match args.transport {
-            SimulatedTransport::Tcp => MapTransport::Tcp,
-            SimulatedTransport::Sctp => MapTransport::Sctp,
-        },
+        transport: args.transport,
         point_code: args.point_code,
         smsc_point_code: args.smsc_point_code,
         smsc: args.service_centre.clone(),

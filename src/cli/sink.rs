@@ -3,15 +3,9 @@
 use super::client::{self, AdminApiError, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Sink, Sinks};
 
-/// Arguments of `smsc sink`.
-#[derive(Debug, clap::Args)]
-pub struct SinkArgs {
-    #[command(subcommand)]
-    order: SinkCommand,
-}
-
+/// What to do with event sinks.
 #[derive(Debug, clap::Subcommand)]
-enum SinkCommand {
+pub enum SinkCommand {
     /// Show what waits for each event sink.
     List {
         #[command(flatten)]
@@ -29,8 +23,8 @@ enum SinkCommand {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; there is no such sink.
-pub fn run(args: &SinkArgs) -> anyhow::Result<()> {
-    match &args.order {
+pub fn run(order: &SinkCommand) -> anyhow::Result<()> {
+    match order {
         SinkCommand::List { listing } => {
             listing.show("/v1/sinks", |found: Sinks| table(&found.sinks).into())
         }
@@ -104,11 +98,11 @@ fn details(sink: &Sink) -> OutputPage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::parsed;
+    use crate::cli::parsed_command;
 
     #[test]
     fn one_sink_or_all_are_shown() {
-        let read = |line: &[&str]| parsed(line).map(|args: SinkArgs| args.order);
+        let read = |line: &[&str]| parsed_command::<SinkCommand>(line);
         assert!(matches!(read(&["x", "list"]), Ok(SinkCommand::List { .. })));
         let Ok(SinkCommand::Show { name, .. }) = read(&["x", "show", "billing"]) else {
             panic!("not show");

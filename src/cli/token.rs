@@ -7,15 +7,9 @@ use super::client::{self, CommandOutput, Listing, OutputTable, TableCell, table_
 use crate::api::{NewToken, Token, Tokens};
 use crate::domain::access::AccessRole;
 
-/// Arguments of `smsc token`.
-#[derive(Debug, clap::Args)]
-pub struct TokenArgs {
-    #[command(subcommand)]
-    order: TokenCommand,
-}
-
+/// What to do with tokens.
 #[derive(Debug, clap::Subcommand)]
-enum TokenCommand {
+pub enum TokenCommand {
     /// Create a token; it is printed once and not stored.
     Add(AddTokenArgs),
     /// Show all tokens except the configured one.
@@ -34,7 +28,7 @@ enum TokenCommand {
 
 /// Arguments of `smsc token add`.
 #[derive(Debug, clap::Args)]
-struct AddTokenArgs {
+pub struct AddTokenArgs {
     /// Letters, digits, dots, underscores and hyphens.
     name: String,
     /// What it allows: `read` looks, but sees no texts; `operate` commands, and sees texts; `admin`
@@ -52,8 +46,8 @@ struct AddTokenArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: TokenArgs) -> anyhow::Result<()> {
-    match args.order {
+pub fn run(order: TokenCommand) -> anyhow::Result<()> {
+    match order {
         TokenCommand::Add(args) => add(&args),
         TokenCommand::List { listing } => {
             listing.show("/v1/tokens", |found: Tokens| table(&found.tokens).into())
@@ -117,16 +111,18 @@ fn role(text: &str) -> Result<AccessRole, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::parsed;
+    use crate::cli::parsed_command;
 
     #[test]
     fn reads_a_role_and_an_end() {
-        let line = parsed::<TokenArgs>(&["token", "add", "ci", "--role", "read", "--days", "30"]);
-        let TokenCommand::Add(add) = line.unwrap().order else {
+        let line = parsed_command::<TokenCommand>(&[
+            "token", "add", "ci", "--role", "read", "--days", "30",
+        ]);
+        let TokenCommand::Add(add) = line.unwrap() else {
             panic!("not add");
         };
         assert_eq!((add.role, add.days), (AccessRole::Read, Some(30)));
-        assert!(parsed::<TokenArgs>(&["token", "add", "ci"]).is_err());
-        assert!(parsed::<TokenArgs>(&["token", "add", "ci", "--role", "root"]).is_err());
+        assert!(parsed_command::<TokenCommand>(&["token", "add", "ci"]).is_err());
+        assert!(parsed_command::<TokenCommand>(&["token", "add", "ci", "--role", "root"]).is_err());
     }
 }

@@ -1,7 +1,5 @@
 //! `smsc config`: the configuration in the store, its history, and rollback.
 
-use clap::Subcommand;
-
 use super::ask::confirm;
 use super::client::{
     self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell, table_of,
@@ -9,15 +7,9 @@ use super::client::{
 use super::diff;
 use crate::api::{Changed, Difference, Done, Version, Versions};
 
-/// Arguments of `smsc config`.
-#[derive(Debug, clap::Args)]
-pub struct ConfigArgs {
-    #[command(subcommand)]
-    command: ConfigCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum ConfigCommand {
+/// What to do with the configuration.
+#[derive(Debug, clap::Subcommand)]
+pub enum ConfigCommand {
     /// List who changed what, newest first.
     Versions {
         /// Versions to show.
@@ -50,29 +42,33 @@ enum ConfigCommand {
         telling: CommandOutput,
     },
     /// Restore an earlier version, as a new one.
-    Rollback {
-        /// Number of the version.
-        version: u64,
-        /// Restore only this resource, such as routes/44.
-        #[arg(long)]
-        resource: Option<String>,
-        /// Only show what would change.
-        #[arg(long)]
-        dry_run: bool,
-        /// Do not ask.
-        #[arg(long, short)]
-        yes: bool,
-        #[command(flatten)]
-        telling: CommandOutput,
-    },
+    Rollback(RollbackArgs),
+}
+
+/// Arguments of `smsc config rollback`.
+#[derive(Debug, clap::Args)]
+pub struct RollbackArgs {
+    /// Number of the version.
+    version: u64,
+    /// Restore only this resource, such as routes/44.
+    #[arg(long)]
+    resource: Option<String>,
+    /// Only show what would change.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached or refuses, or the user declined.
-pub fn run(args: ConfigArgs) -> anyhow::Result<()> {
-    match args.command {
+pub fn run(order: ConfigCommand) -> anyhow::Result<()> {
+    match order {
         ConfigCommand::Versions {
             limit,
             resource,
@@ -97,35 +93,13 @@ pub fn run(args: ConfigArgs) -> anyhow::Result<()> {
             OutputPage::default().text(difference(&found))
         }),
         ConfigCommand::Reseal { telling } => reseal(&telling),
-        ConfigCommand::Rollback {
-            version,
-            resource,
-            dry_run,
-            yes,
-            telling,
-        } => {
-            let order = Rollback {
-                version,
-                resource,
-                dry_run,
-                yes,
-            };
-            rollback(&order, &telling)
-        }
+        ConfigCommand::Rollback(args) => rollback(&args),
     }
 }
 
-/// What is to be restored, and how.
-struct Rollback {
-    version: u64,
-    resource: Option<String>,
-    dry_run: bool,
-    yes: bool,
-}
-
-fn rollback(order: &Rollback, telling: &CommandOutput) -> anyhow::Result<()> {
+fn rollback(order: &RollbackArgs) -> anyhow::Result<()> {
+    let (telling, version) = (&order.telling, order.version);
     let client = telling.open()?;
-    let version = order.version;
     let of = of_resource(order.resource.as_deref());
     let path = format!("/v1/config/rollback/{version}?dry_run=");
     let looked = client.post(&format!("{path}true{of}"))?;

@@ -99,7 +99,7 @@ fn a_dry_run_shows_alphabet_and_parts_and_sends_nothing() {
     let not_text = dry_run(&["--file", file]);
     assert!(not_text.stderr.contains("not UTF-8"), "{}", not_text.stderr);
     let refused = dry_run(&["--alphabet", "gsm", "5 ₤"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(2));
     assert!(
         refused.stderr.contains("`₤` (U+20A4, character 3") && refused.stderr.contains("ucs2"),
         "{}",

@@ -159,6 +159,8 @@ impl ConfigDraft {
         } else {
             table.text("password", password);
         }
+        let id = ("system_id", quoted(system_id));
+        table.keys.insert(0, id);
         self.accounts.push((system_id.to_owned(), table));
         true
     }
@@ -249,20 +251,18 @@ impl ConfigDraft {
         } else {
             host.to_owned()
         };
-        let mut whole = DraftTable {
-            origin: std::mem::take(&mut table.origin),
-            keys: Vec::new(),
-        };
-        whole.text("id", id);
-        whole.text("address", &format!("{host}:{port}"));
-        whole.text("system_id", system_id);
-        whole.keys.append(&mut table.keys);
-        self.operators.push((id.to_owned(), whole));
+        let whom = [
+            ("id", quoted(id)),
+            ("address", quoted(&format!("{host}:{port}"))),
+            ("system_id", quoted(system_id)),
+        ];
+        table.keys.splice(0..0, whom);
+        self.operators.push((id.to_owned(), table));
         true
     }
 
     /// Adds a rule for messages of mobiles, with a name similar to this one.
-    pub fn mo_rule(&mut self, wanted: &str, table: DraftTable) {
+    pub fn mo_rule(&mut self, wanted: &str, mut table: DraftTable) {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let base: String = wanted
             .to_lowercase()
@@ -277,6 +277,7 @@ impl ConfigDraft {
             name = format!("{base}-{number}");
             number += 1;
         }
+        table.keys.insert(0, ("name", quoted(&name)));
         self.mo_rules.push((name, table));
     }
 
@@ -290,24 +291,14 @@ impl ConfigDraft {
         self.smpp.write("[smpp]", &mut out);
         self.retry.write("[retry]", &mut out);
         self.policy.write("[policy]", &mut out);
-        for (name, table) in &self.accounts {
-            let mut whole = DraftTable {
-                origin: table.origin.clone(),
-                keys: vec![("system_id", quoted(name))],
-            };
-            whole.keys.extend(table.keys.iter().cloned());
-            whole.write("[[account]]", &mut out);
-        }
-        for (_, table) in &self.operators {
-            table.write("[[operator]]", &mut out);
-        }
-        for (name, table) in &self.mo_rules {
-            let mut whole = DraftTable {
-                origin: table.origin.clone(),
-                keys: vec![("name", quoted(name))],
-            };
-            whole.keys.extend(table.keys.iter().cloned());
-            whole.write("[[mo_rule]]", &mut out);
+        for (head, tables) in [
+            ("[[account]]", &self.accounts),
+            ("[[operator]]", &self.operators),
+            ("[[mo_rule]]", &self.mo_rules),
+        ] {
+            for (_, table) in tables {
+                table.write(head, &mut out);
+            }
         }
         for rule in rules {
             rule.table().write("[[route]]", &mut out);

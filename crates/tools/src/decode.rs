@@ -56,14 +56,7 @@ pub fn user_data(octets: &Bytes, reading: UserDataHints) -> DecodeReport {
 
 /// Whether the octets begin with a header of an operation that exists.
 pub fn looks_like_a_pdu(octets: &[u8]) -> bool {
-    let word = |at: usize| {
-        let octets = octets.get(at..at + 4)?;
-        Some(
-            octets
-                .iter()
-                .fold(0, |word: u32, octet| word << 8 | u32::from(*octet)),
-        )
-    };
+    let word = |at: usize| Some(u32::from_be_bytes(*octets.get(at..)?.first_chunk()?));
     octets.len() >= TELLING
         && word(4).is_some_and(|id| CommandId(id).is_known())
         && word(0).is_some_and(|length| length as usize >= HEADER_LEN)

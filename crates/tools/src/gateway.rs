@@ -29,7 +29,6 @@ use tokio::net::TcpListener;
 use self::hub::GatewayHub;
 use crate::network;
 use crate::simulator::SimulatorOptions;
-use crate::simulator::journal::Journal;
 
 /// What a gateway speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,14 +68,11 @@ impl SimulatedGateway {
     /// # Errors
     /// When the port is taken or the journal cannot be created.
     pub async fn bind(options: GatewayOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(&options.like.listen).await?;
-        let address = listener.local_addr()?;
-        let journal = options.like.journal.as_deref().map(Journal::create);
-        let hub = Arc::new(GatewayHub::new(options, journal.transpose()?));
+        let (listener, journal) = network::open(&options.like).await?;
         Ok(Self {
+            address: listener.local_addr()?,
             listener,
-            address,
-            hub,
+            hub: Arc::new(GatewayHub::new(options, journal)),
         })
     }
 

@@ -24,7 +24,6 @@ pub use self::phones::{Phone, Phones};
 pub use self::routes::Namesakes;
 pub use crate::handsets::{Arrived, GsmCoreOptions};
 use crate::network;
-use crate::simulator::journal::Journal;
 
 /// The simulated HLR's own IPA name.
 const NAME: &str = "HLR-SIMULATED";
@@ -45,14 +44,11 @@ impl GsmCore {
     /// # Errors
     /// When the port is taken or the journal cannot be created.
     pub async fn bind(options: GsmCoreOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(&options.like.listen).await?;
-        let address = listener.local_addr()?;
-        let journal = options.like.journal.as_deref().map(Journal::create);
-        let phones = Arc::new(Phones::new(options, journal.transpose()?));
+        let (listener, journal) = network::open(&options.like).await?;
         Ok(Self {
+            address: listener.local_addr()?,
             listener,
-            address,
-            phones,
+            phones: Arc::new(Phones::new(options, journal)),
         })
     }
 

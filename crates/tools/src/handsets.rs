@@ -54,15 +54,15 @@ pub(crate) enum HandsetOrder<M> {
     IsSilent,
 }
 
-/// All handsets; `M` is what one can be told.
+/// All handsets; `M` is what one can be told. A core is asked by its phones, which lead here.
 #[derive(Debug)]
-pub(crate) struct SimulatedHandsets<M> {
+pub struct SimulatedHandsets<M> {
     options: GsmCoreOptions,
     journal: Option<Journal>,
     inner: Mutex<HandsetsState<M>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct HandsetsState<M> {
     moods: Moods,
     told: HashMap<String, M>,
@@ -81,19 +81,11 @@ struct HandsetsState<M> {
 
 // === impl SimulatedHandsets ===
 
-impl<M: Copy> SimulatedHandsets<M> {
+impl<M: Copy + Default> SimulatedHandsets<M> {
     pub(crate) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
         let state = HandsetsState {
             moods: Moods::new(&options.like),
-            told: HashMap::new(),
-            busy: HashMap::new(),
-            overlaps: 0,
-            arrived: Vec::new(),
-            taken: 0,
-            refused: 0,
-            answers: Vec::new(),
-            owed: 0.0,
-            submitted: 0,
+            ..HandsetsState::default()
         };
         Self {
             options,
@@ -195,12 +187,12 @@ impl<M: Copy> SimulatedHandsets<M> {
     }
 
     /// Everything that came, in order.
-    pub(crate) fn arrived_so_far(&self) -> Vec<Arrived> {
+    pub fn arrived_so_far(&self) -> Vec<Arrived> {
         self.inner().arrived.clone()
     }
 
     /// What a handset has taken, in order.
-    pub(crate) fn delivered(&self, imsi: &str) -> Vec<Arrived> {
+    pub fn delivered(&self, imsi: &str) -> Vec<Arrived> {
         let inner = self.inner();
         let of_handset = inner.arrived.iter();
         of_handset
@@ -210,13 +202,13 @@ impl<M: Copy> SimulatedHandsets<M> {
     }
 
     /// How many messages handsets have taken, and how many were refused or not answered.
-    pub(crate) fn counts(&self) -> (u64, u64) {
+    pub fn counts(&self) -> (u64, u64) {
         let inner = self.inner();
         (inner.taken, inner.refused)
     }
 
     /// How often a message came for a handset that had one under way.
-    pub(crate) fn overlaps(&self) -> usize {
+    pub fn overlaps(&self) -> usize {
         self.inner().overlaps
     }
 
@@ -229,7 +221,7 @@ impl<M: Copy> SimulatedHandsets<M> {
     }
 
     /// The answers to messages of handsets: the IMSI, and the cause or 0.
-    pub(crate) fn answers(&self) -> Vec<(String, u8)> {
+    pub fn answers(&self) -> Vec<(String, u8)> {
         let inner = self.inner();
         let answers = inner.answers.iter();
         answers
@@ -238,7 +230,7 @@ impl<M: Copy> SimulatedHandsets<M> {
     }
 
     /// Their TPDUs; an answer without one has an empty one.
-    pub(crate) fn reports(&self) -> Vec<Bytes> {
+    pub fn reports(&self) -> Vec<Bytes> {
         let inner = self.inner();
         let answers = inner.answers.iter();
         answers.map(|(_, _, tpdu)| tpdu.clone()).collect()

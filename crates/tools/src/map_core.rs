@@ -34,12 +34,13 @@ use crate::network;
 use crate::simulator::journal::Journal;
 
 /// What carries M3UA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+// Comments of its values would be in `smsc simulate --help`, where the option says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum MapTransport {
-    /// TCP, as osmo-stp takes it.
+    // TCP, as osmo-stp takes it.
     #[default]
     Tcp,
-    /// SCTP of the kernel.
+    // SCTP of the kernel.
     Sctp,
 }
 

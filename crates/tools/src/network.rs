@@ -11,8 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
-use crate::simulator::MoOptions;
 use crate::simulator::journal::{FLUSH_EVERY, Journal};
+use crate::simulator::{MoOptions, SimulatorOptions};
 
 /// How often messages of handsets are made: in small batches at high rates.
 const MO_EVERY: Duration = Duration::from_millis(10);
@@ -38,6 +38,16 @@ pub(crate) trait NetworkDoor: Send {
 
     /// The next connection.
     fn accept(&self) -> impl Future<Output = io::Result<Self::Socket>> + Send;
+}
+
+/// Takes the port of a simulated network, and opens its journal.
+///
+/// # Errors
+/// When the port is taken or the journal cannot be created.
+pub(crate) async fn open(options: &SimulatorOptions) -> io::Result<(TcpListener, Option<Journal>)> {
+    let listener = TcpListener::bind(&options.listen).await?;
+    let journal = options.journal.as_deref().map(Journal::create);
+    Ok((listener, journal.transpose()?))
 }
 
 /// Serves connections until it is dropped; makes messages of handsets all the same without a listener.

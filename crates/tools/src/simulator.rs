@@ -78,13 +78,8 @@ impl Simulator {
     /// # Errors
     /// When the port is taken or the journal cannot be created.
     pub async fn bind(options: SimulatorOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(&options.listen).await?;
+        let (listener, journal) = network::open(&options).await?;
         let address = listener.local_addr()?;
-        let journal = options
-            .journal
-            .as_deref()
-            .map(Journal::create)
-            .transpose()?;
         let counters = Arc::new(SimulatorCounters::default());
         let seconds = u64::try_from(clock::now_ms() / 1000).unwrap_or(0);
         // A burst of a tenth of a second is what operators commonly grant.

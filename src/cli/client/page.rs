@@ -67,6 +67,15 @@ impl OutputPage {
         Self::default().text(said).csv_as(table.clone())
     }
 
+    /// A table; a sentence for people in its place where it has no rows.
+    pub fn list(table: OutputTable, nothing: &str) -> Self {
+        if table.rows().is_empty() {
+            Self::nothing(&table, nothing)
+        } else {
+            table.into()
+        }
+    }
+
     /// For people, without a line end.
     pub fn render(&self, screen: Screen) -> String {
         let mut lines = Vec::new();

@@ -1,5 +1,8 @@
 //! Times and numbers of the API, for people.
 
+/// `1,234,567`
+pub use crate::load::summary::grouped as number;
+
 /// `2026-11-21 09:00:51 UTC` for a time of the API, empty for none.
 pub fn time(text: Option<&str>) -> String {
     parse(text).map_or_else(String::new, |time| {
@@ -30,19 +33,6 @@ pub fn ahead(text: Option<&str>) -> String {
         let left = age(time.as_millisecond() - crate::clock::now_ms());
         format!("in {left}")
     })
-}
-
-/// `1,234,567`
-pub fn number(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn parse(text: Option<&str>) -> Option<jiff::Timestamp> {

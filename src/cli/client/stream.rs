@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read};
 
 use anyhow::{anyhow, bail};
 use serde_json::Value;
+use ureq::Agent;
 use ureq::http::Response;
 
 use super::AdminClient;
@@ -41,14 +42,9 @@ impl AdminClient {
     /// # Errors
     /// As [`AdminClient::get`].
     pub fn events(&self, kinds: &str, last: &str) -> anyhow::Result<EventStream> {
-        let path = format!("{}/v1/events?kinds={}", self.url, super::segment(kinds));
-        let answer = self
-            .agent
-            .get(path)
-            .header("Authorization", self.bearer())
-            .header("Last-Event-ID", last)
-            .call();
-        self.stream(answer)
+        let path = format!("/v1/events?kinds={}", super::segment(kinds));
+        let request = self.request(Agent::get, &path);
+        self.stream(request.header("Last-Event-ID", last).call())
     }
 
     /// `POST` with a body: each event of the stream that is answered, by its kind and its data, until the stream ends
@@ -63,9 +59,7 @@ impl AdminClient {
         mut take: impl FnMut(&str, &str) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         let answer = self
-            .agent
-            .post(format!("{}{path}", self.url))
-            .header("Authorization", self.bearer())
+            .request(Agent::post, path)
             .config()
             // It lasts as long as its server says; that sends something every second.
             .timeout_global(None)

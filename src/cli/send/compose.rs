@@ -3,9 +3,10 @@
 //! Called by `smsc send` before anything is connected, so that `--dry-run` shows the same as what
 //! would be sent. Pure.
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use bytes::{BufMut, Bytes, BytesMut};
 
+use crate::cli::exit::WrongCommandLine;
 use crate::decode::{hex, text};
 use crate::smpp::{ESM_UDHI, SubmitSm, Tlvs, tag};
 use crate::sms::coding::{DataCoding, coding, with_charset};
@@ -109,10 +110,10 @@ pub fn compose(text: &str, writing: &Writing) -> anyhow::Result<Composed> {
     let mut header = UserDataHeader::default();
     header.set_shifts(written.shifts);
     let bodies = match writing.long {
-        Long::Payload if written.octets.len() > PAYLOAD_MAX => bail!(
+        Long::Payload if written.octets.len() > PAYLOAD_MAX => bail!(WrongCommandLine(format!(
             "the text has {} octets; message_payload holds {PAYLOAD_MAX}",
             written.octets.len()
-        ),
+        ))),
         Long::Payload => vec![written.octets.clone()],
         Long::Udh | Long::Sar => cut(&written, &header, PartNumbering::Eight)?,
         Long::Udh16 => cut(&written, &header, PartNumbering::Sixteen)?,
@@ -158,8 +159,10 @@ fn write(text: &str, writing: &Writing) -> anyhow::Result<EncodedText> {
             Ok(plain("Latin-1", 3, octets))
         }
         Some(SendAlphabet::Binary) => {
-            let octets = hex::parse(text)
-                .context("--alphabet binary sends data, given as hexadecimal digits")?;
+            let octets = hex::parse(text).map_err(|error| {
+                let what = "--alphabet binary sends data, given as hexadecimal digits";
+                WrongCommandLine(format!("{what}: {error}"))
+            })?;
             Ok(plain("data", 4, octets.into()))
         }
     }
@@ -201,17 +204,18 @@ fn not_in_gsm(text: &str, languages: &[Language]) -> anyhow::Error {
         "leave --alphabet out, give --alphabet ucs2, or allow national tables with --language";
     match furthest {
         Some(error) => lacks("the GSM 7-bit alphabet", error, cure),
-        None => anyhow!("the text is in no single table: {cure}"),
+        None => WrongCommandLine(format!("the text is in no single table: {cure}")).into(),
     }
 }
 
 fn lacks(alphabet: &str, error: Unrepresentable, cure: &str) -> anyhow::Error {
     let Unrepresentable { character, at } = error;
-    anyhow!(
+    let said = format!(
         "{alphabet} has no `{character}` (U+{:04X}, character {} of the text); {cure}",
         u32::from(character),
         at + 1
-    )
+    );
+    WrongCommandLine(said).into()
 }
 
 fn flash(data_coding: u8) -> anyhow::Result<u8> {
@@ -219,9 +223,10 @@ fn flash(data_coding: u8) -> anyhow::Result<u8> {
         DataCoding::Default | DataCoding::Ucs2 | DataCoding::Octets => {
             Ok(with_charset(FLASH, coding(data_coding)))
         }
-        _ => bail!(
+        _ => bail!(WrongCommandLine(
             "--flash is a class, and data_coding has none beside Latin-1; give --alphabet gsm or ucs2"
-        ),
+                .to_owned()
+        )),
     }
 }
 
@@ -231,10 +236,10 @@ fn cut(
     form: PartNumbering,
 ) -> anyhow::Result<Vec<Bytes>> {
     segment::split(&written.octets, written.units, header, form).map_err(|error| match error {
-        TextTooLong::Parts { parts } => anyhow!(
+        TextTooLong::Parts { parts } => anyhow!(WrongCommandLine(format!(
             "the text needs {parts} parts, and 255 can be numbered; send it in pieces, or with \
              --long payload"
-        ),
+        ))),
         TextTooLong::Header { .. } => anyhow!("{error}"),
     })
 }

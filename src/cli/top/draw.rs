@@ -71,7 +71,7 @@ pub(super) fn everything(frame: &mut Frame, model: &Model, now: Instant) {
         Constraint::Length(graph_lines(height)),
     ];
     // A title, a header, the rows, and a line between.
-    parts.extend(Tab::ALL.map(|tab| Constraint::Length(lists::rows(model, tab).max(1) as u16 + 3)));
+    parts.extend(Tab::ALL.map(|tab| Constraint::Length(model.rows(tab).max(1) as u16 + 3)));
     parts.push(Constraint::Fill(1));
     let areas = Layout::vertical(parts).split(frame.area());
     frame.render_widget(Paragraph::new(figures), areas[0]);

@@ -12,16 +12,6 @@ use crate::api::{LiveBind, LiveQueue, Node, Operator};
 use crate::cli::client::{BETWEEN, OutputTable, TableCell, Tone, ahead, number, table_of};
 use crate::cli::queues::standing;
 
-/// How many rows a list has.
-pub(super) fn rows(model: &Model, tab: Tab) -> usize {
-    match tab {
-        Tab::Queues => model.queues.queues.len(),
-        Tab::Operators => model.operators.operators.len(),
-        Tab::Binds => model.binds.binds.len(),
-        Tab::Nodes => model.nodes.nodes.len(),
-    }
-}
-
 /// Draws a list; the selected row stays in sight.
 pub(super) fn draw(
     frame: &mut Frame,
@@ -30,7 +20,7 @@ pub(super) fn draw(
     tab: Tab,
     selected: Option<usize>,
 ) {
-    if rows(model, tab) == 0 {
+    if model.rows(tab) == 0 {
         return frame.render_widget(Paragraph::new(nothing(tab)).dim(), area);
     }
     let table = table(model, tab);

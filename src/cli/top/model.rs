@@ -212,7 +212,8 @@ impl Model {
         *selected = selected.saturating_add_signed(rows).min(last);
     }
 
-    fn rows(&self, tab: Tab) -> usize {
+    /// How many rows a list has.
+    pub(super) fn rows(&self, tab: Tab) -> usize {
         match tab {
             Tab::Queues => self.queues.queues.len(),
             Tab::Operators => self.operators.operators.len(),
@@ -249,24 +250,12 @@ impl Model {
     }
 
     fn remember(&mut self, more: &History) {
-        let History {
-            at_ms,
-            accepted,
-            sent,
-            failed,
-            waiting,
-        } = &mut self.history;
-        at_ms.extend(&more.at_ms);
-        accepted.extend(&more.accepted);
-        sent.extend(&more.sent);
-        failed.extend(&more.failed);
-        waiting.extend(&more.waiting);
-        let old = at_ms.len().saturating_sub(HISTORY);
-        at_ms.drain(..old);
-        accepted.drain(..old);
-        sent.drain(..old);
-        failed.drain(..old);
-        waiting.drain(..old);
+        let known = &mut self.history;
+        append(&mut known.at_ms, &more.at_ms);
+        append(&mut known.accepted, &more.accepted);
+        append(&mut known.sent, &more.sent);
+        append(&mut known.failed, &more.failed);
+        append(&mut known.waiting, &more.waiting);
     }
 
     fn note(&mut self, overview: &Overview) {
@@ -281,6 +270,12 @@ impl Model {
             waiting: vec![overview.queued.waiting + overview.queued.scheduled],
         });
     }
+}
+
+/// Adds the values of further seconds; the oldest go where they are too many.
+fn append<T: Copy>(known: &mut Vec<T>, more: &[T]) {
+    known.extend(more);
+    known.drain(..known.len().saturating_sub(HISTORY));
 }
 
 /// Where a state stands: what is wrong first.

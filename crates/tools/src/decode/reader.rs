@@ -195,9 +195,7 @@ impl PduReader {
 
     fn four(&mut self, name: &str) -> Result<u32, Stop> {
         let octets = self.take(name, 4)?;
-        Ok(octets
-            .iter()
-            .fold(0, |word, octet| word << 8 | u32::from(*octet)))
+        Ok((octets.first_chunk()).map_or(0, |octets| u32::from_be_bytes(*octets)))
     }
 
     fn until_nul(&mut self, name: &str, max: usize) -> Result<Bytes, Stop> {

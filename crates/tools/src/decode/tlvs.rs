@@ -125,55 +125,10 @@ fn is_text(octets: &[u8]) -> bool {
 }
 
 /// What a parameter of one octet says.
-#[expect(clippy::too_many_lines, reason = "a table: what each value means")]
 fn octet_meaning(tag: u16, octet: u8) -> String {
     let said = match tag {
         tag::MESSAGE_STATE => return message_state(octet),
         tag::SC_INTERFACE_VERSION => smpp_version(octet).unwrap_or_default(),
-        tag::DEST_ADDR_SUBUNIT | tag::SOURCE_ADDR_SUBUNIT => match octet {
-            0 => "unknown",
-            1 => "display of the phone (flash)",
-            2 => "phone",
-            3 => "SIM",
-            4 => "external unit",
-            _ => "reserved",
-        },
-        tag::DEST_NETWORK_TYPE | tag::SOURCE_NETWORK_TYPE => match octet {
-            0 => "unknown",
-            1 => "GSM",
-            2 => "ANSI-136, TDMA",
-            3 => "IS-95, CDMA",
-            4 => "PDC",
-            5 => "PHS",
-            6 => "iDEN",
-            7 => "AMPS",
-            8 => "paging network",
-            _ => "reserved",
-        },
-        tag::DEST_BEARER_TYPE | tag::SOURCE_BEARER_TYPE => match octet {
-            0 => "unknown",
-            1 => "SMS",
-            2 => "circuit switched data",
-            3 => "packet data",
-            4 => "USSD",
-            5 => "CDPD",
-            6 => "DataTAC",
-            7 => "FLEX, ReFLEX",
-            8 => "cell broadcast",
-            _ => "reserved",
-        },
-        tag::PAYLOAD_TYPE => match octet {
-            0 => "default",
-            1 => "WCMP",
-            _ => "reserved",
-        },
-        tag::PRIVACY_INDICATOR => match octet {
-            0 => "not restricted",
-            1 => "restricted",
-            2 => "confidential",
-            3 => "secret",
-            _ => "reserved",
-        },
         tag::LANGUAGE_INDICATOR => match octet {
             0 => "unspecified",
             1 => "English",
@@ -182,34 +137,6 @@ fn octet_meaning(tag: u16, octet: u8) -> String {
             4 => "German",
             5 => "Portuguese",
             _ => "",
-        },
-        tag::MS_AVAILABILITY_STATUS => match octet {
-            0 => "available",
-            1 => "denied (switched off)",
-            2 => "unavailable",
-            _ => "reserved",
-        },
-        tag::DELIVERY_FAILURE_REASON => match octet {
-            0 => "destination unavailable",
-            1 => "destination address invalid",
-            2 => "permanent network error",
-            3 => "temporary network error",
-            _ => "reserved",
-        },
-        tag::MORE_MESSAGES_TO_SEND => match octet {
-            0 => "no more messages",
-            1 => "more messages follow",
-            _ => "reserved",
-        },
-        tag::DPF_RESULT => match octet {
-            0 => "delivery pending flag not set",
-            1 => "delivery pending flag set",
-            _ => "reserved",
-        },
-        tag::SET_DPF => match octet {
-            0 => "do not set the delivery pending flag",
-            1 => "set the delivery pending flag if it fails",
-            _ => "reserved",
         },
         tag::CONGESTION_STATE => match octet {
             0 => "idle",
@@ -246,9 +173,63 @@ fn octet_meaning(tag: u16, octet: u8) -> String {
             };
             return format!("{what}, {active}");
         }
-        _ => "",
+        _ => match octet_names(tag) {
+            [] => "",
+            names => names.get(usize::from(octet)).copied().unwrap_or("reserved"),
+        },
     };
     said.to_owned()
+}
+
+/// What the values of a parameter of one octet mean, from 0; others are reserved. Empty for one without such a list.
+fn octet_names(tag: u16) -> &'static [&'static str] {
+    match tag {
+        tag::DEST_ADDR_SUBUNIT | tag::SOURCE_ADDR_SUBUNIT => &[
+            "unknown",
+            "display of the phone (flash)",
+            "phone",
+            "SIM",
+            "external unit",
+        ],
+        tag::DEST_NETWORK_TYPE | tag::SOURCE_NETWORK_TYPE => &[
+            "unknown",
+            "GSM",
+            "ANSI-136, TDMA",
+            "IS-95, CDMA",
+            "PDC",
+            "PHS",
+            "iDEN",
+            "AMPS",
+            "paging network",
+        ],
+        tag::DEST_BEARER_TYPE | tag::SOURCE_BEARER_TYPE => &[
+            "unknown",
+            "SMS",
+            "circuit switched data",
+            "packet data",
+            "USSD",
+            "CDPD",
+            "DataTAC",
+            "FLEX, ReFLEX",
+            "cell broadcast",
+        ],
+        tag::PAYLOAD_TYPE => &["default", "WCMP"],
+        tag::PRIVACY_INDICATOR => &["not restricted", "restricted", "confidential", "secret"],
+        tag::MS_AVAILABILITY_STATUS => &["available", "denied (switched off)", "unavailable"],
+        tag::DELIVERY_FAILURE_REASON => &[
+            "destination unavailable",
+            "destination address invalid",
+            "permanent network error",
+            "temporary network error",
+        ],
+        tag::MORE_MESSAGES_TO_SEND => &["no more messages", "more messages follow"],
+        tag::DPF_RESULT => &["delivery pending flag not set", "delivery pending flag set"],
+        tag::SET_DPF => &[
+            "do not set the delivery pending flag",
+            "set the delivery pending flag if it fails",
+        ],
+        _ => &[],
+    }
 }
 
 fn network_type(octet: u8) -> &'static str {

@@ -2,6 +2,7 @@
 //!
 //! Shared by all connections and by the test that asks. What is not GSUP is in `handsets`.
 
+use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 use super::GsmCoreOptions;
 use super::connection::ConnectionOrder;
 use super::routes::{CoreRoutes, Namesakes};
-use crate::handsets::{self, Arrived, HandsetOrder, SimulatedHandsets};
+use crate::handsets::{self, HandsetOrder, SimulatedHandsets};
 use crate::network::SimulatedNetwork;
 use crate::simulator::MoOptions;
 use crate::simulator::journal::Journal;
@@ -73,36 +74,6 @@ impl Phones {
     /// From now on a phone behaves so.
     pub fn set(&self, imsi: &str, phone: Phone) {
         self.handsets.tell(imsi, phone);
-    }
-
-    /// Everything that came, in order.
-    pub fn arrived_so_far(&self) -> Vec<Arrived> {
-        self.handsets.arrived_so_far()
-    }
-
-    /// What a phone has taken, in order.
-    pub fn delivered(&self, imsi: &str) -> Vec<Arrived> {
-        self.handsets.delivered(imsi)
-    }
-
-    /// How many messages phones have taken, and how many were refused or not answered.
-    pub fn counts(&self) -> (u64, u64) {
-        self.handsets.counts()
-    }
-
-    /// How often a message came for a phone that had one under way.
-    pub fn overlaps(&self) -> usize {
-        self.handsets.overlaps()
-    }
-
-    /// The answers to messages of phones: the IMSI, and the RP-cause or 0.
-    pub fn answers(&self) -> Vec<(String, u8)> {
-        self.handsets.answers()
-    }
-
-    /// The TPDUs of the same; an answer without one has an empty one.
-    pub fn reports(&self) -> Vec<Bytes> {
-        self.handsets.reports()
     }
 
     /// How many READY-FOR-SM were answered.
@@ -234,11 +205,6 @@ impl Phones {
         self.handsets.told(imsi) == Some(Phone::Ends)
     }
 
-    /// What was under way for a phone is answered.
-    pub(super) fn is_free(&self, imsi: &str) {
-        self.handsets.is_free(imsi);
-    }
-
     /// An answer of an SMSC.
     pub(super) fn answered(&self, answer: &GsupMessage) {
         if answer.message_type == MessageType::READY_FOR_SM_RESULT {
@@ -248,6 +214,15 @@ impl Phones {
         let cause = answer.rp_cause.unwrap_or_default();
         let tpdu = answer.user_information.clone().unwrap_or_default();
         self.handsets.answered(&answer.imsi, cause, tpdu);
+    }
+}
+
+/// What has come, and how it was answered: by RP-cause, or 0.
+impl Deref for Phones {
+    type Target = SimulatedHandsets<Phone>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.handsets
     }
 }
 

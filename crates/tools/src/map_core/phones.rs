@@ -3,6 +3,7 @@
 //! Shared by all connections and by the test that asks. What is not MAP is in `handsets`. A number has the IMSI that
 //! [`imsi_of`] makes of it.
 
+use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -132,34 +133,9 @@ impl MapPhones {
         self.handsets.tell(&imsi_of(msisdn), phone);
     }
 
-    /// Everything that came for handsets, in order.
-    pub fn arrived_so_far(&self) -> Vec<Arrived> {
-        self.handsets.arrived_so_far()
-    }
-
     /// What the handset of a number has taken, in order.
     pub fn delivered(&self, msisdn: &str) -> Vec<Arrived> {
         self.handsets.delivered(&imsi_of(msisdn))
-    }
-
-    /// How many messages handsets have taken, and how many were refused or not answered.
-    pub fn counts(&self) -> (u64, u64) {
-        self.handsets.counts()
-    }
-
-    /// How often a message came for a handset that had one under way.
-    pub fn overlaps(&self) -> usize {
-        self.handsets.overlaps()
-    }
-
-    /// The answers to messages of handsets: the IMSI, and 0 or the code of the user error; 255 for none.
-    pub fn answers(&self) -> Vec<(String, u8)> {
-        self.handsets.answers()
-    }
-
-    /// Their TPDUs; an answer without one has an empty one.
-    pub fn reports(&self) -> Vec<Bytes> {
-        self.handsets.reports()
     }
 
     /// How often an HLR was asked where somebody is.
@@ -243,6 +219,15 @@ impl MapPhones {
 
     pub(super) fn on_tick(&self, now: Instant) {
         self.work(now, |work| work.on_tick());
+    }
+}
+
+/// What has come, and how it was answered: by the code of a user error, 0, or 255 for no answer.
+impl Deref for MapPhones {
+    type Target = SimulatedHandsets<MapPhone>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.handsets
     }
 }
 

@@ -97,11 +97,11 @@ impl MapWork<'_> {
             match (subsystem, MapOperationCode(invoke.operation)) {
                 (ssn::HLR, MapOperationCode::SEND_ROUTING_INFO_FOR_SM) => {
                     let outcome = self.routing(&invoke, version);
-                    self.settle(id, outcome, None, true, Duration::ZERO);
+                    self.settle_now(id, outcome);
                 }
                 (ssn::HLR, MapOperationCode::REPORT_SM_DELIVERY_STATUS) => {
                     let outcome = self.reported(&invoke);
-                    self.settle(id, outcome, None, true, Duration::ZERO);
+                    self.settle_now(id, outcome);
                 }
                 (ssn::HLR, _) => self.reject(id, invoke.id),
                 (_, MapOperationCode::MT_FORWARD_SM | MapOperationCode::FORWARD_SM) => {
@@ -125,17 +125,12 @@ impl MapWork<'_> {
     fn routing(&mut self, invoke: &Invoke, version: MapVersion) -> ServedOutcome {
         self.nodes.routing_asked += 1;
         let Ok(asked) = RoutingInfoArg::decode(&invoke.parameter) else {
-            return failed(
-                invoke,
-                MapUserError::Other(MapUserError::DATA_MISSING),
-                version,
-            );
+            return failed(invoke, MapUserError::DATA_MISSING, version);
         };
         self.nodes.smsc = Some(asked.service_centre.text);
         let msisdn = asked.msisdn.text;
         if msisdn.starts_with(NOBODY) {
-            let unknown = MapUserError::Other(MapUserError::UNKNOWN_SUBSCRIBER);
-            return failed(invoke, unknown, version);
+            return failed(invoke, MapUserError::UNKNOWN_SUBSCRIBER, version);
         }
         let imsi = imsi_of(&msisdn);
         let phone = self.handsets.told(&imsi).unwrap_or_default();
@@ -154,10 +149,7 @@ impl MapWork<'_> {
         let (node, additional) = match (msc, sgsn) {
             (Some(msc), sgsn) => (msc, sgsn),
             (None, Some(sgsn)) => (sgsn, None),
-            (None, None) => {
-                let absent = MapUserError::Other(MapUserError::ABSENT_SUBSCRIBER);
-                return failed(invoke, absent, version);
-            }
+            (None, None) => return failed(invoke, MapUserError::ABSENT_SUBSCRIBER, version),
         };
         let result = RoutingInfoResult {
             imsi,
@@ -172,11 +164,7 @@ impl MapWork<'_> {
     /// reportSM-DeliveryStatus: who is absent has the service centre in its waiting list.
     fn reported(&mut self, invoke: &Invoke) -> ServedOutcome {
         let Ok(report) = ReportDeliveryStatusArg::decode(&invoke.parameter) else {
-            let problem = RejectProblem::MISTYPED_INVOKE_PARAMETER;
-            return ServedOutcome::Answer(Component::Reject {
-                id: Some(invoke.id),
-                problem,
-            });
+            return rejected(invoke.id, RejectProblem::MISTYPED_INVOKE_PARAMETER);
         };
         let entry = (
             report.msisdn.text.clone(),
@@ -200,13 +188,7 @@ impl MapWork<'_> {
         };
         let (version, subsystem) = (dialogue.version, dialogue.subsystem);
         let Ok(forward) = ForwardSmArg::decode(&invoke.parameter) else {
-            let outcome = failed(
-                invoke,
-                MapUserError::Other(MapUserError::DATA_MISSING),
-                version,
-            );
-            self.settle(id, outcome, None, true, Duration::ZERO);
-            return;
+            return self.settle_now(id, failed(invoke, MapUserError::DATA_MISSING, version));
         };
         let imsi = match forward.destination {
             SmRpDa::Imsi(imsi) => Some(imsi),
@@ -215,15 +197,8 @@ impl MapWork<'_> {
             _ => None,
         };
         let Some(imsi) = imsi else {
-            let error = MapUserError::Other(MapUserError::UNIDENTIFIED_SUBSCRIBER);
-            self.settle(
-                id,
-                failed(invoke, error, version),
-                None,
-                true,
-                Duration::ZERO,
-            );
-            return;
+            let outcome = failed(invoke, MapUserError::UNIDENTIFIED_SUBSCRIBER, version);
+            return self.settle_now(id, outcome);
         };
         dialogue.imsi = Some(imsi.clone());
         let mood = self.mood(&imsi, subsystem);
@@ -254,6 +229,11 @@ impl MapWork<'_> {
             HandsetOrder::Refuses => MapMood::Refuses(self.handsets.options().reject_cause),
             HandsetOrder::IsSilent => MapMood::Silent,
         }
+    }
+
+    /// Settles what is about no message of a handset.
+    fn settle_now(&mut self, id: DialogueId, outcome: ServedOutcome) {
+        self.settle(id, outcome, None, true, Duration::ZERO);
     }
 
     fn settle(
@@ -292,17 +272,7 @@ impl MapWork<'_> {
     }
 
     fn reject(&mut self, id: DialogueId, invoke: i8) {
-        let reject = Component::Reject {
-            id: Some(invoke),
-            problem: RejectProblem::UNRECOGNIZED_OPERATION,
-        };
-        self.settle(
-            id,
-            ServedOutcome::Answer(reject),
-            None,
-            true,
-            Duration::ZERO,
-        );
+        self.settle_now(id, rejected(invoke, RejectProblem::UNRECOGNIZED_OPERATION));
     }
 }
 
@@ -325,7 +295,16 @@ fn succeeded(invoke: &Invoke, parameter: Bytes) -> ServedOutcome {
     ServedOutcome::Answer(Component::result(invoke.id, invoke.operation, parameter))
 }
 
-fn failed(invoke: &Invoke, error: MapUserError, version: MapVersion) -> ServedOutcome {
+fn rejected(invoke: i8, problem: RejectProblem) -> ServedOutcome {
+    let id = Some(invoke);
+    ServedOutcome::Answer(Component::Reject { id, problem })
+}
+
+fn failed(invoke: &Invoke, code: u8, version: MapVersion) -> ServedOutcome {
+    failed_with(invoke, MapUserError::Other(code), version)
+}
+
+fn failed_with(invoke: &Invoke, error: MapUserError, version: MapVersion) -> ServedOutcome {
     let parameter = error.encode(version).unwrap_or_default();
     ServedOutcome::Answer(Component::error(invoke.id, error.code(), parameter))
 }
@@ -334,15 +313,15 @@ fn failed(invoke: &Invoke, error: MapUserError, version: MapVersion) -> ServedOu
 fn spoiled(mood: MapMood, invoke: &Invoke, version: MapVersion) -> ServedOutcome {
     match mood {
         MapMood::Fine => succeeded(invoke, Bytes::new()),
-        MapMood::Fails(code) => failed(invoke, MapUserError::Other(code), version),
+        MapMood::Fails(code) => failed(invoke, code, version),
         MapMood::Absent(diagnostic) => {
             let absent = MapUserError::AbsentSubscriberSm {
                 diagnostic,
                 additional: None,
             };
-            failed(invoke, absent, version)
+            failed_with(invoke, absent, version)
         }
-        MapMood::Refuses(cause) => failed(invoke, of_rp_cause(cause), version),
+        MapMood::Refuses(cause) => failed_with(invoke, of_rp_cause(cause), version),
         MapMood::Silent => ServedOutcome::Nothing,
         MapMood::Aborts => ServedOutcome::Abort,
         MapMood::ComesBack(cause) => ServedOutcome::BringBack(cause),

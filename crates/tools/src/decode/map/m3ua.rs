@@ -192,9 +192,8 @@ fn parameter(
 /// Protocol Data: the label of Q.704 and what is carried (§3.3.1).
 fn label(report: &mut DecodeReport, value: &Bytes, base: usize) -> Option<(usize, Bytes)> {
     for (at, name) in [(0, "OPC"), (4, "DPC")] {
-        let word = value[at..at + 4]
-            .iter()
-            .fold(0_u32, |word, octet| word << 8 | u32::from(*octet));
+        let word = value[at..].first_chunk();
+        let word = word.map_or(0, |word| u32::from_be_bytes(*word));
         report.note(DecodedField::number(base + at, 4, name, word).meaning(point(word)));
     }
     let (indicator, network) = (value[8], value[9]);

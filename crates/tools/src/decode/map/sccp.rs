@@ -366,36 +366,23 @@ impl ReadAddress {
         if let Some(digits) = &self.digits {
             field.set_string(digits);
         }
-        field.details = vec![m3ua::detail(
-            "indicator",
-            format!("0x{:02X}", self.indicator),
-            &format!("{routing}, global title of form {form}"),
-        )];
-        if let Some(code) = self.point {
-            let name = m3ua::point(code.into());
-            field.details.push(m3ua::detail("point code", code, &name));
-        }
-        if let Some(number) = self.subsystem {
-            let name = subsystem(number);
-            field.details.push(m3ua::detail("SSN", number, name));
-        }
-        if let Some(translation) = self.translation {
-            let meaning = "translation type";
-            field.details.push(m3ua::detail("TT", translation, meaning));
-        }
-        if let Some(plan) = self.plan {
-            let name = numbering_plan(plan >> 4);
-            let shown = format!("0x{plan:02X}");
-            field
-                .details
-                .push(m3ua::detail("plan and coding", shown, name));
-        }
-        if let Some(nature) = self.nature {
-            let name = nature_of_address(nature & 0x7F);
-            field
-                .details
-                .push(m3ua::detail("nature", nature & 0x7F, name));
-        }
+        let indicator = format!("0x{:02X}", self.indicator);
+        let meaning = format!("{routing}, global title of form {form}");
+        let point = |code: u16| m3ua::detail("point code", code, &m3ua::point(code.into()));
+        let plan = |octet: u8| {
+            let shown = format!("0x{octet:02X}");
+            m3ua::detail("plan and coding", shown, numbering_plan(octet >> 4))
+        };
+        let nature = |octet: u8| m3ua::detail("nature", octet, nature_of_address(octet));
+        let details = [
+            Some(m3ua::detail("indicator", indicator, &meaning)),
+            self.point.map(point),
+            (self.subsystem).map(|number| m3ua::detail("SSN", number, subsystem(number))),
+            (self.translation).map(|octet| m3ua::detail("TT", octet, "translation type")),
+            self.plan.map(plan),
+            self.nature.map(|octet| nature(octet & 0x7F)),
+        ];
+        field.details = details.into_iter().flatten().collect();
     }
 }
 

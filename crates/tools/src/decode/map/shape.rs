@@ -3,7 +3,9 @@
 //! Tables of [`Member`]s name the elements of a sequence in their order; [`super::tcap`] walks over the octets with them. Sections
 //! are those of 3GPP TS 29.002 unless another standard is written.
 
-use super::operations;
+use super::operations::{
+    ABORT_SOURCE, ASSOCIATE_RESULT, PROVIDER_DIAGNOSTIC, REFUSE_REASON, USER_DIAGNOSTIC,
+};
 
 /// How the value of an element is read.
 #[derive(Clone, Copy)]
@@ -108,34 +110,18 @@ const RESPONSE: &[Member] = &[
 ];
 
 const ABORT: &[Member] = &[
-    member(
-        0x80,
-        "abort source",
-        Shape::Number(operations::ABORT_SOURCE),
-    ),
+    member(0x80, "abort source", Shape::Number(ABORT_SOURCE)),
     member(0xBE, "user information", Shape::Sequence(USER_INFORMATION)),
 ];
 
 const CONTEXT: &[Member] = &[member(0x06, "context", Shape::ObjectIdentifier)];
-const RESULT: &[Member] = &[member(
-    0x02,
-    "result",
-    Shape::Number(operations::ASSOCIATE_RESULT),
-)];
+const RESULT: &[Member] = &[member(0x02, "result", Shape::Number(ASSOCIATE_RESULT))];
 const DIAGNOSTIC: &[Member] = &[
     member(0xA1, "of the user", Shape::Sequence(OF_USER)),
     member(0xA2, "of the provider", Shape::Sequence(OF_PROVIDER)),
 ];
-const OF_USER: &[Member] = &[member(
-    0x02,
-    "reason",
-    Shape::Number(operations::USER_DIAGNOSTIC),
-)];
-const OF_PROVIDER: &[Member] = &[member(
-    0x02,
-    "reason",
-    Shape::Number(operations::PROVIDER_DIAGNOSTIC),
-)];
+const OF_USER: &[Member] = &[member(0x02, "reason", Shape::Number(USER_DIAGNOSTIC))];
+const OF_PROVIDER: &[Member] = &[member(0x02, "reason", Shape::Number(PROVIDER_DIAGNOSTIC))];
 
 /// What MAP says in the dialogue portion (§7.4, 17.4).
 const USER_INFORMATION: &[Member] = &[member(0x28, "external", Shape::Sequence(MAP_EXTERNAL))];
@@ -163,9 +149,5 @@ const OPEN: &[Member] = &[
     member(0x80, "destination reference", Shape::Address),
     member(0x81, "origination reference", Shape::Address),
 ];
-const REFUSE: &[Member] = &[member(
-    0x0A,
-    "reason",
-    Shape::Number(operations::REFUSE_REASON),
-)];
+const REFUSE: &[Member] = &[member(0x0A, "reason", Shape::Number(REFUSE_REASON))];
 const PROVIDER_ABORT: &[Member] = &[member(0x0A, "reason", Shape::Number(&[]))];

@@ -317,19 +317,13 @@ impl Walk {
         name: &str,
         meaning: impl Fn(i32) -> String,
     ) -> i32 {
-        let number = ber::integer(&element.value);
         let mut field = DecodedField::hex(at, name, &element.value);
         field.octets = element.octets();
+        let number = set_number(&mut field, &element.value);
         match number {
-            Some(number) => {
-                field.value = number.into();
-                field.shown = number.to_string();
-                field.meaning = meaning(number);
-            }
-            None if element.value.is_empty() => {}
-            None => self
-                .report
-                .problem(at, name, "no number of one to four octets"),
+            Ok(number) => field.meaning = meaning(number),
+            Err(_) if element.value.is_empty() => {}
+            Err(text) => self.report.problem(at, name, text),
         }
         self.report.note(field);
         number.unwrap_or(-1)
