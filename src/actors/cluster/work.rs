@@ -337,11 +337,12 @@ impl Cluster {
         if late.is_empty() {
             return;
         }
-        let answered = wrap_stream(late).map(|queue, cluster: &mut Self, ctx| {
-            cluster.late_queues.remove(&queue);
-            cluster.wanted.collect = true;
-            cluster.work(ctx);
-        });
+        let answered =
+            wrap_stream(late).map(|queue, cluster: &mut Self, ctx: &mut Context<Self>| {
+                cluster.late_queues.remove(&queue);
+                cluster.wanted.collect = true;
+                cluster.work(ctx);
+            });
         ctx.spawn(answered.finish());
     }
 }
