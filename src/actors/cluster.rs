@@ -81,6 +81,8 @@ pub struct Cluster {
     working: bool,
     wanted: work::WantedWork,
     adoptions: adoption::Adoptions,
+    /// Queues that have not said yet what they have of collected items: nothing more is collected for them.
+    late_queues: HashSet<u32>,
     strays: strays::Strays,
     /// Whether the last step took much from the hand-off table.
     is_busy: bool,
@@ -177,6 +179,7 @@ impl Cluster {
             working: false,
             wanted: work::WantedWork::default(),
             adoptions: adoption::Adoptions::default(),
+            late_queues: HashSet::new(),
             strays: strays::Strays::default(),
             is_busy: false,
             next_poll: now,

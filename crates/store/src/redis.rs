@@ -148,8 +148,8 @@ impl Redis {
         })
     }
 
-    /// Connects by this URL from now on. The connection by the one before serves calls until there is a new one. Does nothing
-    /// when the URL is the same.
+    /// Connects by this URL from now on, and tries until it answers, less and less often. The connection by the one
+    /// before serves calls until there is a new one. Does nothing when the URL is the same.
     ///
     /// # Errors
     /// See [`Self::open`]; the URL before stays, and this one is not tried again.
@@ -188,7 +188,7 @@ impl Redis {
                     Ok(connection) => self.connected(connection),
                     Err(error) => {
                         self.warn(error);
-                        sleep_about(pause).await;
+                        tokio::time::sleep(about(pause)).await;
                         pause = (pause * 2).min(LONGEST_PAUSE);
                         continue;
                     }
@@ -203,7 +203,7 @@ impl Redis {
             if since.elapsed() >= GOOD {
                 pause = FIRST_PAUSE;
             }
-            sleep_about(pause).await;
+            tokio::time::sleep(about(pause)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
@@ -214,14 +214,25 @@ impl Redis {
         link.has_moved && link.connection.is_some()
     }
 
-    /// Replaces the connection by one of the newer URL, if that one answers.
+    /// Replaces the connection by one of the newer URL once that one answers, as long as there is a connection.
     async fn move_over(&self) {
-        match self.connect().await {
-            Ok(connection) => self.connected(connection),
-            Err(error) => tracing::warn!(
-                %error,
-                "Redis does not answer at the new redis.url; the connection by the one before is used while it lasts"
-            ),
+        let mut pause = FIRST_PAUSE;
+        let mut told = None;
+        while self.is_up() {
+            let error = match self.connect().await {
+                Ok(connection) => return self.connected(connection),
+                Err(error) => error,
+            };
+            if told.as_ref() != Some(&error) {
+                tracing::warn!(
+                    %error,
+                    "Redis does not answer at the new redis.url, which is tried again; the connection by the one before is used while it lasts"
+                );
+            }
+            told = Some(error);
+            // Until then that connection may be lost, or the URL be another one.
+            let _ = tokio::time::timeout(about(pause), self.lost.notified()).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -404,9 +415,9 @@ fn server(options: &RedisOptions) -> Result<ConnectionInfo, RedisError> {
     Ok(client.get_connection_info().clone())
 }
 
-/// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not reconnect together.
-async fn sleep_about(pause: Duration) {
-    tokio::time::sleep(pause.mul_f64(rand::random_range(0.75..1.25))).await;
+/// 75-125 % of the time, so that nodes that lost Redis together do not reconnect together.
+fn about(pause: Duration) -> Duration {
+    pause.mul_f64(rand::random_range(0.75..1.25))
 }
 
 #[cfg(test)]
@@ -471,12 +482,13 @@ mod tests {
         assert!(open().contains("holds no certificate"), "{}", open());
     }
 
-    /// A server that says to every SET that the key is elsewhere.
-    fn one_of_a_cluster() -> std::net::SocketAddr {
+    /// A server that has scripts; `to_set` is what it answers to a SET after so many of them.
+    fn server_at(to_set: impl Fn(usize) -> &'static [u8] + Send + 'static) -> SecretString {
         use std::io::{BufRead as _, BufReader, Write as _};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         std::thread::spawn(move || {
+            let mut sets = 0..;
             for mut socket in listener.incoming().flatten() {
                 let input = BufReader::new(socket.try_clone().expect("a socket"));
                 let mut lines = input.lines().map_while(Result::ok);
@@ -484,30 +496,63 @@ mod tests {
                     // *3, then for each word its length and itself.
                     let words: usize = head.trim_start_matches('*').parse().expect("a count");
                     let command: Vec<String> = lines.by_ref().take(words * 2).collect();
+                    let is_of_bucket = command.iter().any(|word| word == "smsc:probe-bucket");
                     let answer: &[u8] = match command[1].as_str() {
-                        "SET" => b"-MOVED 866 10.0.0.2:6379\r\n",
+                        "SET" => to_set(sets.next().expect("a number")),
+                        "EVALSHA" if is_of_bucket => b"*3\r\n:0\r\n:0\r\n:0\r\n",
+                        "EVALSHA" => b"*2\r\n:0\r\n:0\r\n",
                         _ => b"+OK\r\n",
                     };
                     socket.write_all(answer).expect("written");
                 }
             }
         });
-        address
+        SecretString::from(format!("redis://{address}"))
+    }
+
+    fn client_of(url: SecretString) -> Redis {
+        let options = RedisOptions {
+            url,
+            timeout: Duration::from_secs(5),
+            ..RedisOptions::default()
+        };
+        Redis::open(&options).expect("a client")
     }
 
     #[tokio::test]
     async fn a_redirection_names_its_cure() {
-        let redis = Redis::open(&RedisOptions {
-            url: SecretString::from(format!("redis://{}", one_of_a_cluster())),
-            timeout: Duration::from_secs(5),
-            ..RedisOptions::default()
-        });
-        let error = redis.expect("a client").connect().await.err();
+        let redis = client_of(server_at(|_| b"-MOVED 866 10.0.0.2:6379\r\n"));
+        let error = redis.connect().await.err();
         let said = error.expect("no connection").to_string();
         assert!(
             said.contains("Redis Cluster") && said.contains("proxy"),
             "{said}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_new_server_is_tried_until_it_answers() {
+        let redis = client_of(server_at(|_| b"+OK\r\n"));
+        let new = server_at(|before| match before {
+            0 => b"-LOADING it loads its data\r\n",
+            _ => b"+OK\r\n",
+        });
+        let is_connected = async |times| {
+            while redis.link().number < times {
+                assert!(times == 1 || redis.is_up(), "by the one before");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let moved = async {
+            is_connected(1).await;
+            redis.follow(&new).expect("a URL");
+            is_connected(2).await;
+        };
+        let moved = tokio::time::timeout(Duration::from_secs(60), moved);
+        tokio::select! {
+            () = redis.keep_connected() => panic!("it ends"),
+            moved = moved => moved.expect("a connection to the new one"),
+        }
     }
 
     #[tokio::test]

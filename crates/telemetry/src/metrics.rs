@@ -241,7 +241,7 @@ metrics! {
     receipts_told: Counter = "receipts_acknowledged", Counter::default();
     /// Receipts that accounts refused permanently.
     receipts_refused: Counter = "receipts_refused", Counter::default();
-    /// Attempts at callbacks: ok (2xx), nack (2xx without Jasmin's acknowledgement), redirect (3xx), gone (410: the URL is disabled, or the queue suspended), throttled (429), 4xx, 5xx, timeout, broken (connection lost), unreachable, forbidden (private address). superseded: an intermediate state not sent because a later one is known.
+    /// Attempts at callbacks: ok (2xx), nack (2xx without Jasmin's acknowledgement), redirect (3xx), gone (410: the URL is disabled, or the queue suspended), throttled (429), 4xx, 5xx, timeout, broken (connection lost), unreachable, forbidden (private address). superseded: an intermediate state not sent because a later one is known. unreadable: set aside for a minute because the history of its message cannot be read.
     callbacks: Family<CallbackLabel, Counter> = "callbacks", Family::default();
     /// Receipts given up: not taken in time (`validity.receipts`, `callback_retry_for`), or purged.
     receipts_given_up: Counter = "receipts_given_up", Counter::default();

@@ -63,6 +63,8 @@ struct State {
     is_gone: bool,
     /// For which items come next that are damaged.
     damaged: Option<Partition>,
+    /// For which an item comes next that may have come before.
+    repeated: Option<Partition>,
     /// Results of counts of unfinished messages, one after the other, and the corrections.
     found: VecDeque<Vec<(u32, i64)>>,
     corrected: Vec<(u32, i64)>,
@@ -226,6 +228,15 @@ impl ClusterStore for Shelf {
         }
         if let Some(partition) = state.damaged.take() {
             return Reply::ready(Ok(vec![Handed::new(partition, &b"\x0a\x7f"[..])]));
+        }
+        if let Some(partition) = state.repeated.take() {
+            let item = QueueItem {
+                id: 1,
+                again: true,
+                ..QueueItem::default()
+            };
+            let octets = Enqueue { items: vec![item] }.encode_to_vec();
+            return Reply::ready(Ok(vec![Handed::new(partition, octets)]));
         }
         let items = Enqueue {
             items: vec![QueueItem::default(); state.waiting],

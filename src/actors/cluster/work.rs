@@ -2,14 +2,17 @@
 //!
 //! Partitions that were claimed are read beside the steps (`adoption`): until then they are left out of what is
 //! collected, so that an item in that table comes only once, with the reading or after it, and a reading
-//! that takes long stops no hand-off of other partitions.
+//! that takes long stops no hand-off of other partitions. For a queue that does not say what it has, what was collected
+//! waits beside the steps as well, and nothing more is collected.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::fut::{ActorStreamExt, wrap_stream};
 use actix::{ActorFutureExt, AsyncContext, Context, Recipient, WrapFuture};
-use futures_util::future::join_all;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
 use super::{Cluster, adoption, again};
@@ -31,6 +34,8 @@ const ROUNDS: usize = 4;
 const REST: Duration = Duration::from_millis(10);
 /// The longer pause under load: fewer and larger steps cost all nodes, and the database, less.
 const LONG_REST: Duration = Duration::from_millis(50);
+/// A step does not wait for longer until queues have said what they have of its items.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Items in a step that count as load.
 const MUCH: usize = 100;
 
@@ -301,32 +306,49 @@ impl Cluster {
         let orders = std::mem::take(&mut self.wanted.orders);
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
         let admin = self.admin.clone();
-        let except = self.adoptions.partitions();
+        let mut except = self.adoptions.partitions();
+        if !self.late_queues.is_empty() {
+            let held = self.node.local_lease.held().into_iter();
+            let partitions = held.filter_map(|resource| resource.partition());
+            except.extend(partitions.filter(|at| self.late_queues.contains(&at.queue)));
+        }
         let work = async move {
-            let collected = collect(&node, store.as_ref(), &except).await?;
-            if orders {
-                take_orders(store.as_ref(), &admin).await?;
+            let collected = collect(&node, &store, &except).await;
+            if orders && let Err(error) = take_orders(store.as_ref(), &admin).await {
+                tracing::warn!(%error, "orders of other nodes could not be read, and are tried again");
             }
-            Ok::<_, StoreError>(collected)
+            collected
         };
         ctx.spawn(work.into_actor(self).map(|collected, cluster, ctx| {
             cluster.working = false;
             cluster.forget_given_back();
-            match collected {
-                Ok(collected) => {
-                    // Their next owner reads them from the tables.
-                    cluster.give_back(collected.damaged, ctx);
-                    cluster.is_busy = collected.items >= MUCH;
-                    cluster.wanted.collect |= collected.more;
-                    cluster.work(ctx);
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the hand-off table could not be read, and is tried again");
-                }
-            }
+            // Their next owner reads them from the tables.
+            cluster.give_back(collected.damaged, ctx);
+            cluster.late_queues.extend(collected.late_queues);
+            cluster.hand_over_later(collected.late, ctx);
+            cluster.is_busy = collected.items >= MUCH;
+            cluster.wanted.collect |= collected.more;
+            cluster.work(ctx);
         }));
     }
+
+    /// Waits for queues that have not answered yet, beside everything else.
+    fn hand_over_later(&mut self, late: HandingOver, ctx: &mut Context<Self>) {
+        if late.is_empty() {
+            return;
+        }
+        let answered =
+            wrap_stream(late).map(|queue, cluster: &mut Self, ctx: &mut Context<Self>| {
+                cluster.late_queues.remove(&queue);
+                cluster.wanted.collect = true;
+                cluster.work(ctx);
+            });
+        ctx.spawn(answered.finish());
+    }
 }
+
+/// Items on the way to their queues, whose numbers come when they have them.
+type HandingOver = FuturesUnordered<LocalBoxFuture<'static, u32>>;
 
 /// What was taken from the hand-off table.
 #[derive(Default)]
@@ -336,6 +358,9 @@ struct Collected {
     more: bool,
     /// Partitions of which items are damaged.
     damaged: Vec<LeasedResource>,
+    /// Queues that have not answered in time, and their items.
+    late_queues: HashSet<u32>,
+    late: HandingOver,
 }
 
 /// Passes orders of other nodes to Admin.
@@ -363,14 +388,22 @@ fn give_terms(node: &NodeContext, by_queue: &mut HashMap<u32, Vec<QueueItem>>) {
     }
 }
 
+/// Takes items from the hand-off table, and gives them to their queues.
 async fn collect(
-    node: &NodeContext,
-    store: &dyn ClusterStore,
+    node: &Arc<NodeContext>,
+    store: &Arc<dyn ClusterStore>,
     except: &[Partition],
-) -> Result<Collected, StoreError> {
+) -> Collected {
     let mut collected = Collected::default();
     for _ in 0..ROUNDS {
-        let rows = store.collect(INBOX, except.to_vec()).await?;
+        let rows = match store.collect(INBOX, except.to_vec()).await {
+            Ok(rows) => rows,
+            Err(error) => {
+                tracing::warn!(%error, "the hand-off table could not be read, and is tried again");
+                collected.more = false;
+                break;
+            }
+        };
         let octets: usize = rows.iter().map(Handed::octets).sum();
         collected.more = rows.len() == INBOX || octets >= MOST_COLLECTED_OCTETS;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
@@ -399,16 +432,43 @@ async fn collect(
         collected.items += by_queue.values().map(Vec::len).sum::<usize>();
         give_terms(node, &mut by_queue);
         // A queue that does not answer yet keeps no other waiting for its items.
-        let handing = by_queue.into_iter().map(|(queue, mut items)| async move {
-            items.sort_unstable_by_key(|item| item.id);
-            let items = again::sift(node, store, queue, items).await;
-            node.metrics.items_collected.inc_by(items.len() as u64);
-            node.enqueue(queue, items);
-        });
-        join_all(handing).await;
+        let mut waiting: HashSet<u32> = by_queue.keys().copied().collect();
+        let mut handing: HandingOver = by_queue
+            .into_iter()
+            .map(|(queue, items)| -> LocalBoxFuture<'static, u32> {
+                Box::pin(hand_over(Arc::clone(node), Arc::clone(store), queue, items))
+            })
+            .collect();
+        let answered = async {
+            while let Some(queue) = handing.next().await {
+                waiting.remove(&queue);
+            }
+        };
+        if tokio::time::timeout(ANSWER_WITHIN, answered).await.is_err() {
+            tracing::warn!(
+                queues = waiting.len(),
+                "queues do not say what they have of what was handed off: it waits for them, and others go on"
+            );
+            (collected.late_queues, collected.late) = (waiting, handing);
+            break;
+        }
         if !collected.more {
             break;
         }
     }
-    Ok(collected)
+    collected
+}
+
+/// Gives a queue its items, without those that it has or has done; gives the queue.
+async fn hand_over(
+    node: Arc<NodeContext>,
+    store: Arc<dyn ClusterStore>,
+    queue: u32,
+    mut items: Vec<QueueItem>,
+) -> u32 {
+    items.sort_unstable_by_key(|item| item.id);
+    let items = again::sift(&node, store.as_ref(), queue, items).await;
+    node.metrics.items_collected.inc_by(items.len() as u64);
+    node.enqueue(queue, items);
+    queue
 }

@@ -3,7 +3,8 @@
 //! Each node writes rows of its own, and whoever asks is shown the sum of all. What was counted since the last write is added to
 //! the row of its minute. When an hour is over, its minutes become a row of the hour; those that a node has left which is gone
 //! are summed by the janitor's node, which forgets old rows as well. A minute that cannot be read may be of a newer release, to
-//! which the hour is left until its minutes are about to be forgotten.
+//! which the hour is left until its minutes are about to be forgotten. Each minute and each hour is tried by itself: one that
+//! fails is tried again, and keeps neither later ones nor the forgetting of old rows waiting.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -32,6 +33,8 @@ const SUMMED_ANYHOW_MS: i64 = TOO_OLD_MS - 2 * HOUR_MS;
 const LEFT_AFTER_MS: i64 = 2 * HOUR_MS;
 /// A store that does not answer for so long is asked again at the next write: what is counted meanwhile has minutes of its own.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Nor is more than this spent on one minute or hour.
+const EACH_WITHIN: Duration = Duration::from_secs(10);
 /// A write comes so long after the end of its time, so that it is over by the clock as well.
 const BEHIND: Duration = Duration::from_millis(50);
 
@@ -40,10 +43,20 @@ const BEHIND: Duration = Duration::from_millis(50);
 pub struct HistoryKeeper {
     /// The oldest first.
     unwritten: VecDeque<UnwrittenMinute>,
-    /// Hours of which minutes were written that are not in their sum, by when they began.
-    changed: BTreeSet<i64>,
+    /// Hours of which minutes were written that are not in their sum: when they began, and their node.
+    unsummed: BTreeSet<(i64, u8)>,
     /// The hour in which old rows were last looked for.
     tended: Option<i64>,
+    failing: FailingParts,
+}
+
+/// Parts of a write that have failed. Each is said once, until it succeeds.
+#[derive(Default)]
+struct FailingParts {
+    /// In the last write.
+    told: BTreeSet<String>,
+    /// In this one.
+    now: BTreeSet<String>,
 }
 
 /// What was counted in a minute and is not in the store.
@@ -77,20 +90,50 @@ pub async fn write_rest(node: &NodeContext, keeper: &Mutex<HistoryKeeper>) {
     let now = clock::now_ms();
     keeper.collect(node, &config.history, now).await;
     if node.local_lease.is_valid() {
-        noted(node, keeper.write_minutes(node, now).await);
-    }
-}
-
-/// What came of writing; what failed is tried again.
-fn noted(node: &NodeContext, written: Result<(), StoreError>) {
-    if let Err(error) = written {
-        node.metrics.history_failures.inc();
-        tracing::warn!(%error, "the history of messages cannot be written now");
+        keeper.write_minutes(node, now).await;
+        keeper.failing.end(node);
     }
 }
 
 fn length_ms(every: Duration) -> i64 {
     i64::try_from(every.as_millis()).unwrap_or(MINUTE_MS).max(1)
+}
+
+// === impl FailingParts ===
+
+impl FailingParts {
+    /// What came of one part; `None` if it is to be tried again.
+    async fn attempt<T>(
+        &mut self,
+        what: impl Into<String>,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Option<T> {
+        let silent = |_| StoreError::Failed("no answer in time".to_owned());
+        let done = tokio::time::timeout(EACH_WITHIN, work).await;
+        match done.map_err(silent).flatten() {
+            Ok(done) => Some(done),
+            Err(error) => {
+                self.note(what.into(), &error);
+                None
+            }
+        }
+    }
+
+    /// One part has failed.
+    fn note(&mut self, what: String, error: &StoreError) {
+        if !self.told.contains(&what) {
+            tracing::warn!(%what, %error, "the history of messages cannot be written now");
+        }
+        self.now.insert(what);
+    }
+
+    /// The write is over.
+    fn end(&mut self, node: &NodeContext) {
+        if !self.now.is_empty() {
+            node.metrics.history_failures.inc();
+        }
+        self.told = std::mem::take(&mut self.now);
+    }
 }
 
 // === impl HistoryKeeper ===
@@ -111,13 +154,20 @@ impl HistoryKeeper {
             return;
         }
         let done = async {
-            self.write_minutes(node, now).await?;
-            self.sum_hours(node, now).await?;
-            self.tend(node, settings, now).await
+            self.write_minutes(node, now).await;
+            let current = begin_of(HOUR_MS, now);
+            // Not the latest one: that may be of a clock that was wrong.
+            let is_due = self.tended != Some(current) && self.find_left(node, now).await;
+            self.sum_hours(node, now).await;
+            if is_due && self.forget_old(node, settings, now).await {
+                self.tended = Some(current);
+            }
         };
-        let done = tokio::time::timeout(ANSWER_WITHIN, done).await;
-        let silent = |_| StoreError::Failed("no answer in time".to_owned());
-        noted(node, done.map_err(silent).flatten());
+        if tokio::time::timeout(ANSWER_WITHIN, done).await.is_err() {
+            let slow = StoreError::Failed("no answer in time".to_owned());
+            self.failing.note("all of it".to_owned(), &slow);
+        }
+        self.failing.end(node);
     }
 
     /// Takes what was counted, for the minute of this moment.
@@ -162,82 +212,99 @@ impl HistoryKeeper {
         }
     }
 
-    async fn write_minutes(&mut self, node: &NodeContext, now: i64) -> Result<(), StoreError> {
+    async fn write_minutes(&mut self, node: &NodeContext, now: i64) {
         let own = node.ids.node();
-        while let Some(minute) = self.unwritten.front_mut() {
+        // What was counted later in such a minute is added to the row that the earlier counts have made.
+        let mut behind = BTreeSet::new();
+        let mut next = 0;
+        while let Some(minute) = self.unwritten.get_mut(next) {
             let at = minute.at;
             if at + TOO_OLD_MS <= now {
-                self.unwritten.pop_front();
+                self.unwritten.remove(next);
                 node.metrics.history_lost.inc();
                 continue;
             }
-            if !minute.is_whole {
-                let before = node.store.traffic(MINUTE_MS, at..at + 1, Some(own)).await?;
-                let before = before.first();
-                if let Some(before) = before.and_then(|row| TrafficBlock::decode(&row.counts)) {
-                    minute.counts.add(&before);
-                }
-                // A write whose answer is lost is repeated, and adds nothing again.
-                minute.is_whole = true;
-            }
-            minute.counts.keep_largest(CROSSES_OF_MINUTE);
-            let row = TrafficRow {
-                step: MINUTE_MS,
-                at,
-                node: own,
-                counts: minute.counts.encode(),
+            let is_written = !behind.contains(&at) && {
+                let written = write_minute(node, minute);
+                let written = self.failing.attempt(format!("the minute {at}"), written);
+                written.await.is_some()
             };
-            node.store.keep_traffic(row).await?;
-            self.unwritten.pop_front();
-            self.changed.insert(begin_of(HOUR_MS, at));
+            if is_written {
+                self.unwritten.remove(next);
+                self.unsummed.insert((begin_of(HOUR_MS, at), own));
+            } else {
+                behind.insert(at);
+                next += 1;
+            }
         }
-        Ok(())
     }
 
     /// Sums the hours that are over, also one that was summed before the clock was set back.
-    async fn sum_hours(&mut self, node: &NodeContext, now: i64) -> Result<(), StoreError> {
-        while let Some(at) = self.changed.first().copied() {
-            if at + HOUR_MS > now {
-                break;
+    async fn sum_hours(&mut self, node: &NodeContext, now: i64) {
+        let mut over = self.unsummed.clone();
+        over.retain(|(at, _)| at + HOUR_MS <= now);
+        for (at, of) in over {
+            let summed = sum_hour(node, at, of, now);
+            let what = format!("the hour {at} of node {of}");
+            if self.failing.attempt(what, summed).await.is_some() {
+                self.unsummed.remove(&(at, of));
             }
-            sum_hour(node, at, node.ids.node(), now).await?;
-            self.changed.remove(&at);
         }
-        Ok(())
     }
 
-    /// Once in an hour, and at the start: sums what was left, forgets what is old, and measures the rest.
-    async fn tend(
-        &mut self,
-        node: &NodeContext,
-        settings: &HistoryConfig,
-        now: i64,
-    ) -> Result<(), StoreError> {
-        let current = begin_of(HOUR_MS, now);
-        // Not the latest one: that may be of a clock that was wrong.
-        if self.tended == Some(current) {
-            return Ok(());
-        }
+    /// Finds hours that were left without a sum. False if it has to be tried again.
+    async fn find_left(&mut self, node: &NodeContext, now: i64) -> bool {
+        let hours = node.store.hours_without_row(begin_of(HOUR_MS, now));
+        let hours = self.failing.attempt("hours without a sum", hours).await;
         let is_janitor = node.local_lease.is_janitor();
-        for (at, of) in node.store.hours_without_row(current).await? {
+        let is_found = hours.is_some();
+        let left = hours.unwrap_or_default().into_iter().filter(|(at, of)| {
             let is_left = is_janitor && at + HOUR_MS + LEFT_AFTER_MS <= now;
-            if of == node.ids.node() || is_left {
-                sum_hour(node, at, of, now).await?;
-            }
-        }
-        if is_janitor {
-            let retention = length_ms(settings.retention);
-            let forget = node
-                .store
-                .forget_traffic(now - MINUTES_KEPT_MS, now - retention);
-            forget.await?;
-        }
-        let size = node.store.traffic_size().await?;
-        node.metrics.history_rows.set(size.rows);
-        node.metrics.history_octets.set(size.octets);
-        self.tended = Some(current);
-        Ok(())
+            *of == node.ids.node() || is_left
+        });
+        self.unsummed.extend(left);
+        is_found
     }
+
+    /// Forgets what is old, and measures the rest. False if it has to be tried again.
+    async fn forget_old(&mut self, node: &NodeContext, settings: &HistoryConfig, now: i64) -> bool {
+        let work = async {
+            if node.local_lease.is_janitor() {
+                let retention = length_ms(settings.retention);
+                let forget = node
+                    .store
+                    .forget_traffic(now - MINUTES_KEPT_MS, now - retention);
+                forget.await?;
+            }
+            let size = node.store.traffic_size().await?;
+            node.metrics.history_rows.set(size.rows);
+            node.metrics.history_octets.set(size.octets);
+            Ok::<_, StoreError>(())
+        };
+        self.failing.attempt("old rows", work).await.is_some()
+    }
+}
+
+/// Adds what was counted in a minute to its row.
+async fn write_minute(node: &NodeContext, minute: &mut UnwrittenMinute) -> Result<(), StoreError> {
+    let (own, at) = (node.ids.node(), minute.at);
+    if !minute.is_whole {
+        let before = node.store.traffic(MINUTE_MS, at..at + 1, Some(own)).await?;
+        let before = before.first();
+        if let Some(before) = before.and_then(|row| TrafficBlock::decode(&row.counts)) {
+            minute.counts.add(&before);
+        }
+        // A write whose answer is lost is repeated, and adds nothing again.
+        minute.is_whole = true;
+    }
+    minute.counts.keep_largest(CROSSES_OF_MINUTE);
+    let row = TrafficRow {
+        step: MINUTE_MS,
+        at,
+        node: own,
+        counts: minute.counts.encode(),
+    };
+    node.store.keep_traffic(row).await
 }
 
 /// Makes a row of the hour of the minutes that a node has in it.
@@ -393,6 +460,45 @@ mod tests {
         }
         assert_eq!(accepted(&test, MINUTE_MS, HOUR).await, None);
         assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(2));
+    }
+
+    #[actix::test]
+    async fn a_minute_and_an_hour_that_fail_hold_up_no_other() {
+        let test = test_support::node(1, None).await;
+        let (node, settings) = (&test.context, HistoryConfig::default());
+        let own = node.ids.node();
+        for at in [HOUR, LAST] {
+            let row = TrafficRow {
+                step: MINUTE_MS,
+                at,
+                node: own,
+                counts: Vec::new(),
+            };
+            node.store.keep_traffic(row).await.unwrap();
+        }
+        let file = node.config().data_dir.join("smsc.db");
+        let damage = "UPDATE traffic SET counts = 'no octets'";
+        rusqlite::Connection::open(file)
+            .and_then(|store| store.execute(damage, []))
+            .unwrap();
+        let mut keeper = HistoryKeeper::default();
+        count(&test, 2);
+        keeper.collect(node, &settings, LAST).await;
+        let next = LAST + MINUTE_MS;
+        count(&test, 3);
+        keeper.collect(node, &settings, next).await;
+        keeper.write(node, &settings, next + MINUTE_MS, 0).await;
+        assert_eq!(accepted(&test, MINUTE_MS, next).await, Some(3));
+        assert_eq!(keeper.unwritten.len(), 1, "it is tried again");
+        keeper.write(node, &settings, next + HOUR_MS, 0).await;
+        assert_eq!(accepted(&test, HOUR_MS, next).await, Some(3));
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, None);
+        assert_eq!(node.metrics.history_failures.get(), 2);
+        keeper.write(node, &settings, next + 30 * HOUR_MS, 0).await;
+        let minutes = node.store.traffic(MINUTE_MS, HOUR..next + HOUR_MS, None);
+        assert_eq!(minutes.await.unwrap(), [], "old rows are forgotten");
+        keeper.write(node, &settings, next + 31 * HOUR_MS, 0).await;
+        assert!(keeper.unsummed.is_empty());
     }
 
     #[actix::test]

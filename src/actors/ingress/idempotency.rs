@@ -198,26 +198,38 @@ impl IdempotencyClaim {
         self.is_kept = true;
     }
 
-    /// These are the results. Written once more if they differ from those of the row, because the store rejected
-    /// a message, or because of a duplicate of a submission that was just being stored; and now if only duplicates
-    /// were accepted.
-    pub(super) async fn end(mut self, results: &[SubmitResult]) {
+    /// The row to write when these are the results: once more if they differ from those of the row before, because the
+    /// store rejected a message, or because of a duplicate of a submission that was just being stored; and now if only
+    /// duplicates were accepted.
+    fn last_row(&mut self, results: Vec<SubmitResult>) -> Option<IdempotencyRow> {
         if !self.is_kept && results.iter().all(|result| result.status != 0) {
-            return;
+            return None;
         }
         let written = std::mem::take(&mut self.results);
-        let row = self.row(results.to_vec());
-        if self.is_kept && self.results == written {
-            return;
+        let row = self.row(results);
+        (!self.is_kept || self.results != written).then_some(row)
+    }
+
+    /// These are the results of requests. What is still to be written of their answers shares a commit.
+    pub(super) async fn end_all(ended: Vec<(Self, Vec<SubmitResult>)>) {
+        let (mut claims, mut rows) = (Vec::new(), Vec::new());
+        for (mut claim, results) in ended {
+            if let Some(row) = claim.last_row(results) {
+                claims.push(claim);
+                rows.push(row);
+            }
         }
+        let Some(first) = claims.first() else {
+            return;
+        };
         let batch = WriteBatch {
-            idempotency: vec![row],
+            idempotency: rows,
             ..WriteBatch::default()
         };
-        match self.node.store.write(batch).await {
-            Ok(_) => self.is_kept = true,
+        match first.node.store.write(batch).await {
+            Ok(_) => claims.iter_mut().for_each(Self::kept),
             Err(error) => {
-                tracing::error!(%error, "the answer to a request with an Idempotency-Key is not kept");
+                tracing::error!(%error, "the answers to requests with an Idempotency-Key are not kept");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
-use super::outcome::SUPERSEDED;
+use super::outcome::{SUPERSEDED, UNREADABLE};
 use super::state::{CallbackScope, CallbackSession, ReadyCallback};
 use super::told::{self, Told};
 use crate::actors::callbacks::body::{EndedMessage, ReachedState, ShownNames};
@@ -15,10 +15,12 @@ use crate::actors::context::traced::TracedAttempt;
 use crate::actors::receipts::{self, receipt};
 use crate::actors::session::bound::InFlight;
 use crate::content;
+use crate::domain::callback::pace::LONGEST_REST;
 use crate::domain::callback::states;
 use crate::domain::queue_name::QueueName;
 use crate::pb::delivery::What;
 use crate::pb::{CallbackForm, ClientData, Delivery, Message, StateReport};
+use crate::store::StoreError;
 
 impl CallbackSession {
     /// Makes the bodies of what was granted, in order, all that has gathered at once.
@@ -42,7 +44,7 @@ impl CallbackSession {
     fn loaded(
         &mut self,
         granted: Vec<Delivery>,
-        stored: Option<Vec<Option<Told>>>,
+        stored: Option<Vec<Option<Result<Told, StoreError>>>>,
         ctx: &mut Context<Self>,
     ) {
         self.loading.clear();
@@ -67,7 +69,12 @@ impl CallbackSession {
     }
 
     /// Makes the body of one delivery.
-    fn prepare(&mut self, plan: &Plan, delivery: Delivery, stored: Option<Told>) {
+    fn prepare(
+        &mut self,
+        plan: &Plan,
+        delivery: Delivery,
+        stored: Option<Result<Told, StoreError>>,
+    ) {
         let (what, id, attempt) = (delivery.what(), delivery.id, delivery.attempt);
         let (Some(message), Some(account)) = (delivery.message, self.plan.clone()) else {
             return self.give_back(id, attempt);
@@ -80,6 +87,10 @@ impl CallbackSession {
             traced: TracedAttempt::begin(&self.node, self.queue.id, &message, what, attempt),
             message: None,
             receipt_expected: false,
+        };
+        let stored = match stored.transpose() {
+            Ok(stored) => stored,
+            Err(error) => return self.set_aside(&context, &error),
         };
         let is_copy = content::is_receipt_copy(&message);
         let callback = match (what, stored) {
@@ -132,6 +143,19 @@ impl CallbackSession {
     fn pass_over(&mut self, context: &InFlight) {
         self.count_as(SUPERSEDED);
         self.served.note(|serving| serving.passed_over(context));
+    }
+
+    /// The history of one message cannot be read: its callback comes again after a pause, and others go on.
+    fn set_aside(&mut self, context: &InFlight, error: &StoreError) {
+        tracing::warn!(
+            queue = %self.queue.name,
+            id = context.id,
+            %error,
+            "a callback is set aside for a minute: the history of its message cannot be read"
+        );
+        self.count_as(UNREADABLE);
+        self.served
+            .note(|serving| serving.held_up(context, LONGEST_REST));
     }
 
     /// The callback that brings a state; `deliver` is the same for a bind.

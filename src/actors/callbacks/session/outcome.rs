@@ -26,6 +26,8 @@ use crate::telemetry::metrics::CallbackLabel;
 
 /// A state that was not sent because a later one is known, as the metric names it.
 pub(super) const SUPERSEDED: &str = "superseded";
+/// One that was set aside because the history of its message cannot be read, as the metric names it.
+pub(super) const UNREADABLE: &str = "unreadable";
 /// Attempts that the administrator sees.
 const SHOWN: usize = 10;
 

@@ -1,14 +1,10 @@
 //! What the store has of a message that a callback tells of: how it ended, and how it was tried where that counts.
 
-use std::time::Duration;
-
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::{final_state, states, wanted};
 use crate::domain::callback::states::{RETRYING, SENT, any, rank};
 use crate::pb::StateReport;
 use crate::store::{SentRow, StoreError, Stored};
-
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// A message, and its attempts if its callback shows them or depends on them.
 pub struct Told {
@@ -16,12 +12,12 @@ pub struct Told {
     pub attempts: Vec<SentRow>,
 }
 
-/// Reads the messages of callbacks, each with the state that its callback brings (`None`: the final one), in order.
-/// `None` if the store will not answer any more.
+/// Reads the messages of callbacks, each with the state that its callback brings (`None`: the final one), in order. One
+/// whose history cannot be read is an error of its own. `None` if the store will not answer any more.
 pub async fn load(
     node: &NodeContext,
     wanted: Vec<(u64, Option<StateReport>)>,
-) -> Option<Vec<Option<Told>>> {
+) -> Option<Vec<Option<Result<Told, StoreError>>>> {
     let ids = wanted.iter().map(|(id, _)| *id).collect();
     let stored = final_state::load(node, ids).await?;
     let mut all = Vec::with_capacity(stored.len());
@@ -46,23 +42,22 @@ pub async fn load(
         let attempts = if needs {
             attempts_of(node, carrier).await?
         } else {
-            Vec::new()
+            Ok(Vec::new())
         };
-        all.push(Some(Told { stored, attempts }));
+        all.push(Some(attempts.map(|attempts| Told { stored, attempts })));
     }
     Some(all)
 }
 
-/// Waits for a store that is briefly unreachable.
-async fn attempts_of(node: &NodeContext, id: u64) -> Option<Vec<SentRow>> {
-    loop {
-        match node.store.history(id).await {
-            Ok(history) => return Some(history.map_or_else(Vec::new, |found| found.attempts)),
-            Err(StoreError::Fenced | StoreError::Closed) => return None,
-            Err(error) => tracing::warn!(%error, id, "a callback waits for the store"),
-        }
-        tokio::time::sleep(PAUSE).await;
+/// Waits for a store that is briefly unreachable, but not for a history that cannot be read although the store answers.
+async fn attempts_of(node: &NodeContext, id: u64) -> Option<Result<Vec<SentRow>, StoreError>> {
+    let mut history = node.store.history(id).await;
+    if history.is_err() {
+        // Answered once the store is back.
+        final_state::load(node, vec![id]).await?;
+        history = node.store.history(id).await;
     }
+    Some(history.map(|found| found.map_or_else(Vec::new, |found| found.attempts)))
 }
 
 // === impl Told ===
@@ -80,5 +75,39 @@ impl Told {
             let state = if attempt.status == 0 { SENT } else { RETRYING };
             message.report_states & state != 0 && rank(state, attempt.attempt) > own
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::actors::test_support;
+    use crate::pb::Message;
+    use crate::store::WriteBatch;
+
+    #[actix::test]
+    async fn a_history_that_cannot_be_read_holds_up_no_other() {
+        let node = test_support::node(1, None).await.context;
+        let message = |id| Message {
+            id,
+            report_states: SENT,
+            ..Message::default()
+        };
+        let rows = WriteBatch {
+            accept: [1, 2].map(message).to_vec(),
+            ..WriteBatch::default()
+        };
+        node.store.write(rows).await.expect("written");
+        // Only the history reads this time.
+        let damage = "INSERT INTO retry(id, due_at, attempts) VALUES(1, 'soon', 1)";
+        rusqlite::Connection::open(node.config().data_dir.join("smsc.db"))
+            .and_then(|store| store.execute(damage, []))
+            .expect("damaged");
+        let told = load(&node, vec![(1, None), (2, None)]);
+        let told = tokio::time::timeout(Duration::from_secs(30), told).await;
+        let told = told.expect("it waits").expect("the store answers");
+        assert!(matches!(told[..], [Some(Err(_)), Some(Ok(_))]));
     }
 }

@@ -1,6 +1,8 @@
-//! A database that is away, takes long to read, or is damaged.
+//! A database that is away, takes long to read, or is damaged; and a queue that does not answer.
 
 use super::*;
+use crate::actors::context::ports::QueuePort;
+use crate::actors::queue::{self, Queue};
 
 #[actix::test]
 async fn a_reading_that_takes_long_stops_neither_hand_offs_nor_binds() {
@@ -115,4 +117,46 @@ async fn a_partition_that_cannot_be_read_keeps_no_other_waiting() {
     assert!(!node.has(unreadable));
     lock(&shelf.state).unreadable = None;
     until("this one, too", || node.has(unreadable)).await;
+}
+
+#[actix::test]
+async fn a_queue_that_does_not_answer_holds_up_no_other_partition() {
+    let (shelf, node, [_, slot]) = started(None).await;
+    until("its slot", || node.has(slot)).await;
+    let context = Arc::clone(&node.context);
+    let (address, not_started) = supervise::slot::<Queue>(queue::MAILBOX);
+    let port = Arc::new(QueuePort::new(
+        7,
+        "operator:late".to_owned(),
+        QueueKind::Operator,
+        address.into(),
+        Arc::clone(&context.local_lease),
+        &context.metrics,
+    ));
+    context.add_queue(Arc::clone(&port));
+    let [late, other] = [7, 8].map(|queue| Partition { queue, part: 0 });
+    let both = [late, other].map(LeasedResource::Queue);
+    lock(&shelf.state).held.extend(both.map(|one| (one, ME)));
+    until("both", || both.iter().all(|one| node.has(*one))).await;
+    lock(&shelf.state).repeated = Some(late);
+    shelf.woken(Hint::HandOff).notify_one();
+    until("others alone to be collected for", || {
+        let state = lock(&shelf.state);
+        state.left_out.contains(&late) && !state.left_out.contains(&other)
+    })
+    .await;
+    let before = context.metrics.items_collected.get();
+    lock(&shelf.state).repeated = Some(other);
+    let collected = || context.metrics.items_collected.get() - before;
+    until("what the other one has", || collected() == 1).await;
+    let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+    let (for_queue, health) = (Arc::clone(&context), Arc::clone(&port.health));
+    not_started.start(&actix::Arbiter::current(), health, escalate, move || {
+        Queue::new(for_queue, port, Vec::new())
+    });
+    until("both to be collected for", || {
+        let state = lock(&shelf.state);
+        !state.left_out.contains(&late) && !state.left_out.contains(&other)
+    })
+    .await;
 }

@@ -4,10 +4,13 @@
 //! Every node checks its own queues, whichever node is the janitor. While everything works this finds
 //! nothing: each message that is put back was lost on its way, and is logged as an error. After the database went back
 //! in time further than this node remembers, it may have been sent instead: then it is held. Reads a page
-//! at a time and takes a twentieth of the time at most, however many messages are active.
+//! at a time and takes a twentieth of the time at most, however many messages are active. A queue that fails or does
+//! not answer is left out for the rest of the round, and holds up no other.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -33,11 +36,13 @@ const PAGE: usize = 10_000;
 const SETTLE_MS: i64 = 30_000;
 /// The pause after a page, as a multiple of its duration.
 const SHARE: u32 = 20;
+/// A queue is not waited for any longer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// Checks all active messages once; returns how many were put back.
 ///
 /// # Errors
-/// The store cannot be read; messages put back before stay.
+/// Active messages cannot be read; messages put back before stay.
 pub async fn compare(
     node: &NodeContext,
     state: &ConfigState,
@@ -48,24 +53,38 @@ pub async fn compare(
     let doubts = node.store.doubts().await?;
     let generation = node.local_lease.generation();
     let (until, mut is_complete) = (ids.end, true);
+    let mut left_out = HashSet::new();
     while !ids.is_empty() {
-        let began = Instant::now();
+        let mut began = Instant::now();
         let (active, next) = page(node, ids.clone()).await?;
         let mut seeds = Seeds::new(&node.config());
         active.into_iter().for_each(|one| seeds.add(one));
         for (queue, expected) in seeds.queues {
-            let Some(port) = queue_of(node, state, queue).await else {
-                is_complete = false;
+            if left_out.contains(&queue) {
                 continue;
-            };
-            match compare_queue(node, &port, expected, &doubts, round).await? {
-                Some(count) => put_back += count,
-                None => is_complete = false,
             }
+            let compared = compare_queue(node, state, queue, expected, &doubts, round);
+            let error = match tokio::time::timeout(ANSWER_WITHIN, compared).await {
+                Ok(Ok(count)) => {
+                    is_complete &= count.is_some();
+                    put_back += count.unwrap_or_default();
+                    continue;
+                }
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    // Waiting is no work, of which the pause is a multiple.
+                    began += ANSWER_WITHIN;
+                    StoreError::Failed("no answer in time".to_owned())
+                }
+            };
+            let name = node.name_of(queue);
+            tracing::warn!(queue = %name, %error, "a queue could not be compared with the store");
+            left_out.insert(queue);
         }
         ids.start = next.unwrap_or(ids.end);
         tokio::time::sleep(began.elapsed() * SHARE).await;
     }
+    is_complete &= left_out.is_empty();
     if is_complete && node.local_lease.generation() == generation {
         end_doubts(node, &doubts, until).await?;
     }
@@ -115,12 +134,16 @@ async fn page(
 /// `None` if the queue could not be compared.
 async fn compare_queue(
     node: &NodeContext,
-    port: &QueuePort,
+    state: &ConfigState,
+    queue: u32,
     expected: Vec<Seed>,
     doubts: &[Doubt],
     round: u64,
 ) -> Result<Option<u64>, StoreError> {
-    let Some(seeds) = unknown_to(node, port, &expected).await? else {
+    let Some(port) = queue_of(node, state, queue).await else {
+        return Ok(None);
+    };
+    let Some(seeds) = unknown_to(node, &port, &expected).await? else {
         return Ok(None);
     };
     if seeds.is_empty() {
@@ -164,4 +187,69 @@ async fn queue_of(node: &NodeContext, state: &ConfigState, queue: u32) -> Option
         state.make_queues(&plan, Some(queue)).await.ok()?;
     }
     node.queue(queue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::context::ports::QueueKind;
+    use crate::actors::queue::{MAILBOX, Queue};
+    use crate::actors::runtime::supervise::{self, Escalate};
+    use crate::actors::test_support;
+    use crate::domain::period::DAY_MS;
+    use crate::pb::Message;
+    use crate::store::WriteBatch;
+
+    #[actix::test]
+    async fn a_queue_that_does_not_answer_holds_up_no_other() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let of = [test.account, test.operator];
+        let [_not_started, (port, slot)] = of.map(|queue| {
+            let (address, slot) = supervise::slot::<Queue>(MAILBOX);
+            let port = Arc::new(QueuePort::new(
+                queue,
+                node.name_of(queue),
+                QueueKind::Operator,
+                address.into(),
+                Arc::clone(&node.local_lease),
+                &node.metrics,
+            ));
+            node.add_queue(Arc::clone(&port));
+            (port, slot)
+        });
+        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+        let (for_queue, health) = (Arc::clone(node), Arc::clone(&port.health));
+        slot.start(&actix::Arbiter::current(), health, escalate, move || {
+            Queue::new(for_queue, port, Vec::new())
+        });
+        let then = clock::now_ms() - 2 * SETTLE_MS;
+        let message = |queue| Message {
+            id: node.ids.next(then).unwrap(),
+            sender: test.account,
+            queue,
+            accepted_at: then,
+            due_at: then,
+            expires_at: then + 60 * DAY_MS,
+            destination: bytes::Bytes::from_static(b"447700900123"),
+            ..Message::default()
+        };
+        let rows = WriteBatch {
+            accept: of.map(message).to_vec(),
+            ..WriteBatch::default()
+        };
+        node.store.write(rows).await.expect("written");
+        tokio::time::pause();
+        // A queue puts back what two rounds have missed.
+        for round in 1..=20 {
+            let compared = compare(node, &test.configuration.state, round);
+            // A paused clock runs ahead while the store works.
+            let compared = tokio::time::timeout(Duration::from_secs(24 * 3600), compared).await;
+            if compared.expect("it hangs").expect("the store answers") == 1 {
+                return;
+            }
+            test_support::give_way();
+        }
+        panic!("the message was not put back");
+    }
 }

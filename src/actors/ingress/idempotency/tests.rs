@@ -178,6 +178,29 @@ async fn an_answer_of_nothing_but_duplicates_is_kept() {
     assert_eq!(again(entrance.begin("k", "body").await).results, first);
 }
 
+#[actix::test]
+async fn answers_of_many_requests_share_a_commit() {
+    const REQUESTS: u64 = 8;
+    let entrance = Entrance::open(|_| {}).await;
+    let mut ended = Vec::new();
+    for id in 1..=REQUESTS {
+        let claim = entrance.claim(&format!("k{id}"), "body").await;
+        let result = SubmitResult {
+            id,
+            ..SubmitResult::default()
+        };
+        ended.push((*claim, vec![result]));
+    }
+    let commits = || entrance.node.context.store.stats().commits;
+    let before = commits();
+    IdempotencyClaim::end_all(ended).await;
+    assert!(commits() - before < REQUESTS / 2);
+    for id in 1..=REQUESTS {
+        let answer = again(entrance.begin(&format!("k{id}"), "body").await);
+        assert_eq!(answer.results[0].id, id);
+    }
+}
+
 #[test]
 fn requests_differ_by_account_key_target_and_body() {
     let one = Request::new(1, "key", "POST /v1/messages", b"body");

@@ -59,15 +59,17 @@ impl Keys {
     pub(super) async fn end(self, results: &[SubmitResult]) {
         match self {
             Self::None => {}
-            Self::All(claim) => claim.end(results).await,
+            Self::All(claim) => {
+                IdempotencyClaim::end_all(vec![(*claim, results.to_vec())]).await;
+            }
             Self::Each(claims) => {
                 let of: HashMap<u32, &SubmitResult> =
                     results.iter().map(|one| (one.sequence, one)).collect();
-                for (sequence, claim) in (0..).zip(claims) {
-                    if let Some(own) = of.get(&sequence) {
-                        claim.end(&[alone(own)]).await;
-                    }
-                }
+                let ended = (0_u32..).zip(claims).filter_map(|(sequence, claim)| {
+                    let own = of.get(&sequence)?;
+                    Some((claim, vec![alone(own)]))
+                });
+                IdempotencyClaim::end_all(ended.collect()).await;
             }
         }
     }
