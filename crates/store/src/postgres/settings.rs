@@ -9,7 +9,7 @@ impl RewordingStore for PgStore {
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool> {
         self.ask(|shared| async move {
             let statements = rewording.statements()?;
-            let mut client = shared.reader().await?;
+            let mut client = shared.cold.get().await?;
             let transaction = client.transaction().await?;
             // An edit could come between reading the version and the bodies.
             transaction
