@@ -103,7 +103,7 @@ pub struct PgStore {
 pub(super) struct PostgresShared {
     /// What messages need on their way, and the work of the cluster.
     pub pool: Pool,
-    /// Searches, lists, counts and exports, which may take long.
+    /// Searches, lists, counts and `smsc export`, which may take long.
     admin: Pool,
     /// Small tables, also those that nodes look at every few seconds: the configuration, tokens.
     cold: Pool,
