@@ -56,6 +56,7 @@ mod resolver;
 mod resolver_enum;
 mod retry_and_expiry;
 mod routing;
+mod searches_hold_up_nothing;
 mod sgip;
 mod shares_of_pools;
 mod smgp;

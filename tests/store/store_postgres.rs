@@ -11,6 +11,7 @@ mod low_water;
 mod new_rows;
 mod refused;
 mod reports;
+mod searches;
 mod side_tables;
 mod tls;
 mod tpdus;

@@ -205,8 +205,10 @@ settings! {
         ca_file: Option<PathBuf> = None,
         /// Writing connections; two suffice for two cores.
         @at_least(1) writers: usize = 2,
-        /// Reading connections.
+        /// Connections that read what messages need on their way.
         @at_least(1) readers: usize = 4,
+        /// Connections for searches, lists and counts of administrators, which take none of the others; when they have all of them for three seconds, the admin API answers further ones 503.
+        @at_least(1) admin_readers: usize = 3,
         /// Most rows in one commit.
         @between(1, 100_000) batch_rows: usize = 512,
         /// Longest run of a statement.

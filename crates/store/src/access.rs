@@ -101,12 +101,12 @@ pub trait AccessStore {
 impl<S: ColdTables> AccessStore for S {
     fn tokens(&self) -> Reply<Vec<TokenRow>> {
         let all = TokenRow::select("ORDER BY name", Vec::new());
-        self.select(all, TokenRow::all)
+        self.look_up(all, TokenRow::all)
     }
 
     fn token_of(&self, hash: [u8; HASH]) -> Reply<Option<TokenRow>> {
         let one = TokenRow::select("WHERE hash = $1", values![hash]);
-        self.select(one, TokenRow::first)
+        self.look_up(one, TokenRow::first)
     }
 
     fn add_token(&self, token: TokenRow) -> Reply<bool> {

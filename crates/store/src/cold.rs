@@ -41,8 +41,17 @@ pub struct ColdChange {
 
 /// A database that runs statements of cold tables.
 pub trait ColdTables {
-    /// Runs a statement that only reads. `read` makes the answer of its rows.
+    /// Runs a statement that lists or counts, beside the other questions of administrators. `read` makes the answer of its
+    /// rows.
     fn select<T: Send + 'static>(
+        &self,
+        statement: ColdStatement,
+        read: fn(Vec<ColdRow>) -> StoreResult<T>,
+    ) -> Reply<T>;
+
+    /// Runs a statement that reads what nodes need, such as a row by its key or a small table whole: no list and no count
+    /// holds it up. `read` makes the answer of its rows.
+    fn look_up<T: Send + 'static>(
         &self,
         statement: ColdStatement,
         read: fn(Vec<ColdRow>) -> StoreResult<T>,

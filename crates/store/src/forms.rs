@@ -21,7 +21,7 @@ pub(crate) const KEY: &str = "message_id_form:";
 
 impl<S: ColdTables> FormStore for S {
     fn message_id_forms(&self) -> Reply<Vec<(u32, u8)>> {
-        self.select(MetaRow::starting_with(KEY), |rows| {
+        self.look_up(MetaRow::starting_with(KEY), |rows| {
             let rows = MetaRow::all(rows)?;
             let known = rows.iter().filter_map(|row| {
                 let (operator, form) = row.numbered(KEY)?;

@@ -92,7 +92,7 @@ impl HeardRow {
 impl<S: ColdTables> HeardStore for S {
     fn heard_due(&self, at: i64, limit: usize) -> Reply<Vec<HeardRow>> {
         let due = "WHERE due > 0 AND due <= $1 ORDER BY due, id LIMIT $2";
-        self.select(
+        self.look_up(
             HeardRow::select(due, values![at, limit]),
             HeardRow::all::<S>,
         )
@@ -104,7 +104,7 @@ impl<S: ColdTables> HeardStore for S {
         }
         let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
         let these = format!("WHERE id IN ({}) AND kind = 1 ORDER BY id", ids.join(", "));
-        self.select(HeardRow::select(&these, Vec::new()), HeardRow::all::<S>)
+        self.look_up(HeardRow::select(&these, Vec::new()), HeardRow::all::<S>)
     }
 
     fn heard_settled(&self, ids: Vec<u64>) -> Reply<()> {

@@ -70,7 +70,7 @@ pub trait IncidentStore {
 impl<S: ColdTables> IncidentStore for S {
     fn incidents(&self) -> Reply<Vec<IncidentRow>> {
         let found = IncidentRow::select("ORDER BY id DESC", Vec::new());
-        self.select(found, IncidentRow::all)
+        self.look_up(found, IncidentRow::all)
     }
 
     fn keep_incidents(&self, rows: Vec<IncidentRow>, silent: i64) -> Reply<()> {

@@ -54,12 +54,12 @@ pub trait ApiKeyStore {
 impl<S: ColdTables> ApiKeyStore for S {
     fn api_keys(&self) -> Reply<Vec<ApiKeyRow>> {
         let all = ApiKeyRow::select("ORDER BY account, id", Vec::new());
-        self.select(all, ApiKeyRow::all)
+        self.look_up(all, ApiKeyRow::all)
     }
 
     fn api_key_of(&self, hash: [u8; HASH]) -> Reply<Option<ApiKeyRow>> {
         let one = ApiKeyRow::select("WHERE hash = $1", values![hash]);
-        self.select(one, ApiKeyRow::first)
+        self.look_up(one, ApiKeyRow::first)
     }
 
     fn add_api_key(&self, key: ApiKeyRow) -> Reply<bool> {

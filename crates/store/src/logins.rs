@@ -41,7 +41,7 @@ pub trait LoginStore {
 impl<S: ColdTables> LoginStore for S {
     fn login_of(&self, account: String) -> Reply<Option<LoginRow>> {
         let one = LoginRow::select("WHERE account = $1", values![account]);
-        self.select(one, LoginRow::first)
+        self.look_up(one, LoginRow::first)
     }
 
     fn keep_logins(&self, mut rows: Vec<LoginRow>, latest: i64) -> Reply<()> {

@@ -76,7 +76,7 @@ impl OptOutRow {
 
 impl<S: ColdTables> OptOutListStore for S {
     fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>> {
-        self.select(OptOutRow::after(version, limit), OptOutRow::all)
+        self.look_up(OptOutRow::after(version, limit), OptOutRow::all)
     }
 
     fn opt_outs(&self, search: OptOutSearch) -> Reply<Vec<OptOutRow>> {

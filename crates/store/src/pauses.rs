@@ -20,7 +20,7 @@ pub(crate) const KEY: &str = "paused:";
 
 impl<S: ColdTables> PauseStore for S {
     fn paused(&self) -> Reply<Vec<u32>> {
-        self.select(MetaRow::starting_with(KEY), |rows| {
+        self.look_up(MetaRow::starting_with(KEY), |rows| {
             let rows = MetaRow::all(rows)?;
             let all = rows.iter().filter_map(|row| row.numbered(KEY));
             // One that goes on again has 0.

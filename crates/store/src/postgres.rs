@@ -1,12 +1,15 @@
-//! The store that many nodes share: PostgreSQL, written by a few lanes, read through a pool.
+//! The store that many nodes share: PostgreSQL, written by a few lanes, read through pools.
 //!
 //! Opened by the composition root and used through [`Store`] and
 //! [`ClusterStore`](super::cluster::ClusterStore). One thread of its own runs everything here.
 //!
 //! ```text
-//! write ─→ write queue ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←── pool ←── load, history, recover,
-//!                       └→ lane 1… (new messages)   ──┘                          upkeep, cluster
+//! write ─→ write queue ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←─┬─ pool ←── load, history, recover, cluster
+//!                       └→ lane 1… (new messages)   ──┘               └─ admin, cold, outbox, upkeep
 //! ```
+//!
+//! What is read and written beside the lanes has connections by its purpose, so that nothing that is slow takes those of
+//! another: messages on their way never wait for a search.
 //!
 //! Invariants: an answer to a write follows its synchronous commit; nothing is written for a node that
 //! others have declared dead; a batch whose commit was interrupted is neither lost nor written twice;
@@ -63,6 +66,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use deadpool::managed::{PoolError, TimeoutType};
 use tokio::runtime::Handle;
 
 use self::connect::{Object, Pool, PostgresConnector};
@@ -80,8 +84,14 @@ use super::{
 /// How often new messages that wait for the database are checked.
 const OVERDUE_TICK: Duration = Duration::from_millis(100);
 
-/// Connections for maintenance: the low-water mark must not wait for a day that is dropped.
-const UPKEEP: usize = 2;
+/// Connections for maintenance: the low-water mark must not wait for a day that is dropped, nor for an erasure.
+const UPKEEP: usize = 3;
+/// Connections for small tables.
+const COLD: usize = 3;
+/// Connections for readers of events.
+const OUTBOX: usize = 2;
+/// Longest wait of an administrator's question for a connection: it is refused while whoever asks is still there.
+const ADMIN_WAIT: Duration = Duration::from_secs(3);
 
 /// The shared store.
 pub struct PgStore {
@@ -91,10 +101,18 @@ pub struct PgStore {
 
 /// What the parts of the store share.
 pub(super) struct PostgresShared {
-    /// Readers, and the work of the cluster.
+    /// What messages need on their way, and the work of the cluster.
     pub pool: Pool,
-    /// For maintenance, which may take long: nothing else waits for these.
+    /// Searches, lists, counts and `smsc export`, which may take long.
+    admin: Pool,
+    /// Small tables, also those that nodes look at every few seconds: the configuration, tokens.
+    cold: Pool,
+    /// Events, and what their readers make of them.
+    outbox: Pool,
+    /// Maintenance, which may take long.
     upkeep: Pool,
+    /// One erasure at a time, which may have to read everything.
+    erasing: tokio::sync::Mutex<()>,
     /// Of the store's own thread.
     pub runtime: Handle,
     /// In whose name is written; `None` before joining and after having been fenced.
@@ -195,9 +213,24 @@ impl PostgresShared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection of the pool.
+    /// A connection for what messages need.
     async fn reader(&self) -> StoreResult<Object> {
         Ok(self.pool.get().await?)
+    }
+
+    /// A connection for what administrators ask.
+    ///
+    /// # Errors
+    /// Other questions have them all, or the database does not answer.
+    async fn admin_reader(&self) -> StoreResult<Object> {
+        match self.admin.get().await {
+            Err(PoolError::Timeout(TimeoutType::Wait)) => Err(failed(format!(
+                "searches, lists and counts under way have all {} connections that they may take \
+                 (postgres.admin_readers): try again later",
+                self.admin.status().max_size
+            ))),
+            got => Ok(got?),
+        }
     }
 }
 
@@ -212,9 +245,14 @@ impl PgStore {
         let runtime = runtime()?;
         let connect = PostgresConnector::new(&options)?;
         let pool = |most| connect.pool(most, options.statement_timeout);
+        let admin_wait = options.statement_timeout.min(ADMIN_WAIT);
         let shared = Arc::new(PostgresShared {
             pool: pool(options.readers.max(1))?,
+            admin: connect.pool(options.admin_readers.max(1), admin_wait)?,
+            cold: pool(COLD)?,
+            outbox: pool(OUTBOX)?,
             upkeep: pool(UPKEEP)?,
+            erasing: tokio::sync::Mutex::default(),
             runtime: runtime.handle().clone(),
             membership: RwLock::new(None),
             connect,
@@ -350,7 +388,7 @@ impl Store for PgStore {
 
     fn search(&self, search: Search) -> Reply<FoundMessages> {
         self.ask(|shared| async move {
-            search::search(&shared.reader().await?, &shared.damage, &search).await
+            search::search(&shared.admin_reader().await?, &shared.damage, &search).await
         })
     }
 

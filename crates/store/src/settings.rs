@@ -305,7 +305,7 @@ impl StoredSettings {
 impl<S: ColdTables> SettingsStore for S {
     fn settings(&self) -> Reply<StoredSettings> {
         let all = StoredSettings::select(&ResourceKind::ALL);
-        self.select(all, StoredSettings::read)
+        self.look_up(all, StoredSettings::read)
     }
 
     fn settings_of(&self, kind: ResourceKind) -> Reply<StoredSettings> {
@@ -322,7 +322,7 @@ impl<S: ColdTables> SettingsStore for S {
 
     fn settings_version(&self) -> Reply<u64> {
         let none = StoredSettings::select(&[]);
-        self.select(none, |rows| Ok(StoredSettings::read(rows)?.version))
+        self.look_up(none, |rows| Ok(StoredSettings::read(rows)?.version))
     }
 
     fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>> {

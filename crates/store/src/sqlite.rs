@@ -4,7 +4,7 @@
 //! one thread in group commits; `index.db` is derived and may be deleted while stopped.
 //!
 //! ```text
-//! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, outbox, recover() and friends
+//! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, cold, upkeep, outbox, recover() and friends
 //!                           ↑ upkeep                ↓ new rows, once a second
 //!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
@@ -102,6 +102,7 @@ pub struct SqliteStore {
     shared: Arc<SqliteShared>,
     loader: StoreWorker<Connection>,
     admin: StoreWorker<Connection>,
+    cold: StoreWorker<Connection>,
     upkeep: StoreWorker<Upkeep>,
     outbox: StoreWorker<Connection>,
     index: Arc<StoreWorker<IndexThread>>,
@@ -248,6 +249,7 @@ impl SqliteStore {
         let store = Self {
             loader: reader("store-loader")?,
             admin: reader("store-admin")?,
+            cold: reader("store-cold")?,
             upkeep: StoreWorker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
             outbox: reader("store-outbox")?,
             lookup: StoreWorker::start("store-lookup", READER_MAILBOX, lookup, None)?,
@@ -456,6 +458,7 @@ impl Store for SqliteStore {
         self.outbox.stop();
         self.loader.stop();
         self.admin.stop();
+        self.cold.stop();
         self.index.stop();
         self.lookup.stop();
         match connection {
@@ -484,9 +487,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::access::AccessStore as _;
+    use crate::failed::FailedStore as _;
+    use crate::settings::SettingsStore as _;
 
     #[test]
-    fn a_long_question_of_an_administrator_does_not_hold_up_the_history_of_a_message() {
+    fn a_long_question_of_an_administrator_holds_up_no_message_no_token_and_no_configuration() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = SqliteOptions {
             min_free_mib: 0,
@@ -499,6 +505,9 @@ mod tests {
             .ask(move |_| Ok(ends.recv_timeout(Duration::from_secs(10)).is_ok()));
         let history = store.history(1).wait().expect("answers");
         assert!(history.is_none());
+        assert_eq!(store.histories(vec![1]).wait(), Ok(vec![None]));
+        assert_eq!(store.settings_version().wait(), Ok(0));
+        assert_eq!(store.tokens().wait(), Ok(Vec::new()));
         let _ = end.send(());
         assert_eq!(long.wait(), Ok(true), "it was not over before");
     }

@@ -34,7 +34,7 @@ pub(crate) const KEY: &str = "stream_mark:";
 
 impl<S: ColdTables> StreamMarkStore for S {
     fn stream_marks(&self) -> Reply<Vec<(String, i64)>> {
-        self.select(MetaRow::starting_with(KEY), |rows| {
+        self.look_up(MetaRow::starting_with(KEY), |rows| {
             let rows = MetaRow::all(rows)?.into_iter();
             Ok(rows.map(|row| (row.key, row.value)).collect())
         })

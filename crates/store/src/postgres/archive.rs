@@ -36,7 +36,7 @@ impl ArchiveStore for PgStore {
         loop {
             let (page, last) = self
                 .ask(|shared| async move {
-                    page(&shared.reader().await?, &shared.damage, from, below).await
+                    page(&shared.admin_reader().await?, &shared.damage, from, below).await
                 })
                 .wait()?;
             let Some(last) = last else { return Ok(()) };
@@ -100,7 +100,8 @@ async fn ended(client: &Client, ids: &[u64], before: i64) -> StoreResult<AHashSe
 }
 
 async fn erase_texts(shared: &PostgresShared, before: i64, limit: usize) -> StoreResult<u64> {
-    let mut client = shared.reader().await?;
+    let _turn = shared.erasing.lock().await;
+    let mut client = shared.upkeep.get().await?;
     let mut erased = 0;
     let mut next = meta(&**client, TEXT_MARK).await? as u64;
     while erased < limit {
@@ -157,7 +158,8 @@ async fn erase_some(
 }
 
 async fn erase_address(shared: &PostgresShared, digits: &[u8]) -> StoreResult<Erased> {
-    let mut client = shared.reader().await?;
+    let _turn = shared.erasing.lock().await;
+    let mut client = shared.upkeep.get().await?;
     let with_plus = [b"+", digits].concat();
     let forms = [
         text_of(digits).into_owned(),

@@ -22,7 +22,7 @@ const RESERVED: &str = "CAST(coalesce((SELECT sum(b.credits) FROM purse_block b
 
 impl BalanceStore for PgStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
-        self.select(PurseRow::of(account, RESERVED), PurseRow::all)
+        self.look_up(PurseRow::of(account, RESERVED), PurseRow::all)
     }
 
     fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {
@@ -75,7 +75,7 @@ pub fn charges(
 
 async fn top_up(shared: &PostgresShared, row: TopUpRow, floor: i64) -> StoreResult<TopUpOutcome> {
     let account = row.account as i32;
-    let mut client = shared.reader().await?;
+    let mut client = shared.cold.get().await?;
     let transaction = client.transaction().await?;
     let insert = row.insert("ON CONFLICT(account, reference) DO NOTHING");
     let added = run_all(&*transaction, &[insert]).await?.rows;

@@ -8,6 +8,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{GenericClient, Row, Statement};
 
 use super::PgStore;
+use super::connect::Object;
 use super::record::octets_of;
 use crate::cold::{ColdChange, ColdRow, ColdStatement, ColdTables, ColdValue};
 use crate::{Reply, StoreResult};
@@ -19,7 +20,18 @@ impl ColdTables for PgStore {
         read: fn(Vec<ColdRow>) -> StoreResult<T>,
     ) -> Reply<T> {
         self.ask(|shared| async move {
-            let client = shared.reader().await?;
+            let client = shared.admin_reader().await?;
+            read(run_all(&**client, &[statement]).await?.returned)
+        })
+    }
+
+    fn look_up<T: Send + 'static>(
+        &self,
+        statement: ColdStatement,
+        read: fn(Vec<ColdRow>) -> StoreResult<T>,
+    ) -> Reply<T> {
+        self.ask(|shared| async move {
+            let client = shared.cold.get().await?;
             read(run_all(&**client, &[statement]).await?.returned)
         })
     }
@@ -37,15 +49,22 @@ impl ColdTables for PgStore {
         read: impl FnOnce(ColdChange) -> StoreResult<T> + Send + 'static,
     ) -> Reply<T> {
         self.ask(|shared| async move {
-            let mut client = shared.reader().await?;
-            // Also of one statement: by itself, what removes a token by its name could be carried out late by a host that
-            // was silent, when another one has the name.
-            let transaction = client.transaction().await?;
-            let change = run_all(&*transaction, &statements).await?;
-            transaction.commit().await?;
-            read(change)
+            let mut client = shared.cold.get().await?;
+            read(change_all(&mut client, &statements).await?)
         })
     }
+}
+
+/// Runs statements as one transaction. Also one alone: by itself, what removes a token by its name could be carried out late
+/// by a host that was silent, when another one has the name.
+pub async fn change_all(
+    client: &mut Object,
+    statements: &[ColdStatement],
+) -> StoreResult<ColdChange> {
+    let transaction = client.transaction().await?;
+    let change = run_all(&*transaction, statements).await?;
+    transaction.commit().await?;
+    Ok(change)
 }
 
 /// Runs statements, one after another. Those that are alike are sent at once, so that thousands wait for one answer.

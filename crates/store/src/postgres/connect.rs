@@ -1,6 +1,6 @@
 //! How connections to the database are made: TLS, and the settings that every session has.
 //!
-//! Used by the pool of readers, by the writer's lanes and for dedicated sessions (LISTEN, leases,
+//! Used by the pools, by the writer's lanes and for dedicated sessions (LISTEN, leases,
 //! migrations). Guarantees that the URL, which may hold a password, never reaches an error or a log,
 //! and that the certificate is verified whenever TLS is used.
 

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, GenericClient, Row};
 
+use super::cold::change_all;
 use super::connect::find_in;
 use super::failure::{DbResult, failed};
 use super::{PgStore, PostgresShared};
@@ -51,9 +52,10 @@ impl HeldStore for PgStore {
     fn count_held(&self) -> Reply<HeldCounts> {
         let count = "SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM doubtful)";
         let statements = [FORGET_ENDED, count].map(|sql| ColdStatement::new(sql, Vec::new()));
-        self.change(statements.into(), |done| {
+        self.ask(|shared| async move {
+            let mut client = shared.admin_reader().await?;
             let mut counts = HeldCounts::default();
-            for mut row in done.returned {
+            for mut row in change_all(&mut client, &statements).await?.returned {
                 counts.messages = row.take("the count of held messages")?;
                 counts.partitions = row.take("the count of doubtful partitions")?;
             }

@@ -1,6 +1,6 @@
 //! Failed messages and parked receipts, read for the admin API.
 //!
-//! Called with a connection of the pool. Final states are walked from the newest down, at most
+//! Called with a connection for administrators. Final states are walked from the newest down, at most
 //! [`MAX_SCAN`](crate::MAX_SCAN) of them per request.
 
 use super::PgStore;
@@ -16,20 +16,20 @@ use crate::{FoundMessages, MessageHistory, ParkedRow, Reply, StoreResult, signed
 
 impl FailedStore for PgStore {
     fn failed(&self, search: FailedSearch) -> Reply<FoundMessages> {
-        self.ask(
-            |shared| async move { failed(&shared.reader().await?, &shared.damage, &search).await },
-        )
+        self.ask(|shared| async move {
+            failed(&shared.admin_reader().await?, &shared.damage, &search).await
+        })
     }
 
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<MessageHistory>>> {
-        self.ask(
-            |shared| async move { histories(&shared.reader().await?, &shared.damage, &ids).await },
-        )
+        self.ask(|shared| async move {
+            histories(&shared.outbox.get().await?, &shared.damage, &ids).await
+        })
     }
 
     fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>> {
         self.ask(|shared| async move {
-            unmatched(&shared.reader().await?, &shared.damage, &search).await
+            unmatched(&shared.admin_reader().await?, &shared.damage, &search).await
         })
     }
 }

@@ -19,7 +19,7 @@ impl OptOutStore for PgStore {
 }
 
 async fn set(shared: &PostgresShared, mut row: OptOutRow) -> StoreResult<bool> {
-    let mut client = shared.reader().await?;
+    let mut client = shared.cold.get().await?;
     let transaction = client.transaction().await?;
     let next = "UPDATE opt_out_version SET version = version + 1 RETURNING version";
     let version: i64 = one(&*transaction, next, &[]).await?;

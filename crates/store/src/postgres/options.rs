@@ -14,8 +14,10 @@ pub struct PgOptions {
     pub ca_file: Option<PathBuf>,
     /// Connections that write.
     pub writers: usize,
-    /// Connections that read.
+    /// Connections that read what messages need.
     pub readers: usize,
+    /// Connections that read for administrators.
+    pub admin_readers: usize,
     /// Rows per commit, after which no further batch joins it.
     pub batch_rows: usize,
     /// A statement that takes longer fails.
@@ -47,6 +49,7 @@ impl PgOptions {
             ca_file: None,
             writers: 2,
             readers: 4,
+            admin_readers: 3,
             batch_rows: 512,
             statement_timeout: Duration::from_secs(10),
             lock_timeout: Duration::from_secs(5),

@@ -37,7 +37,9 @@ impl OutboxStore for PgStore {
     }
 
     fn read_ended(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
-        self.ask(|shared| async move { load(&shared.reader().await?, &shared.damage, &ids).await })
+        self.ask(
+            |shared| async move { load(&shared.outbox.get().await?, &shared.damage, &ids).await },
+        )
     }
 
     fn finish_events(&self, claim: EventClaim, outcome: ReaderOutcome) -> Reply<bool> {
@@ -47,12 +49,14 @@ impl OutboxStore for PgStore {
     fn backlog(&self) -> Reply<Vec<ReaderBacklog>> {
         let number = |reader: EventReader| reader as i16;
         self.ask(|shared| async move {
-            backlog(&shared.reader().await?, &EventReader::ALL, number).await
+            backlog(&shared.outbox.get().await?, &EventReader::ALL, number).await
         })
     }
 
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
-        self.ask(|shared| async move { drop_events(&shared.reader().await?, before, limit).await })
+        self.ask(
+            |shared| async move { drop_events(&shared.outbox.get().await?, before, limit).await },
+        )
     }
 
     fn erase_records(&self, digits: String) -> Reply<u64> {
@@ -96,7 +100,7 @@ async fn take_events(
     shared: &PostgresShared,
     take: TakeEvents,
 ) -> StoreResult<Option<TakenEvents>> {
-    let client = shared.reader().await?;
+    let client = shared.outbox.get().await?;
     let sql = format!(
         "WITH free AS (SELECT reader, row, sum(cardinality(ids)) OVER (ORDER BY row) AS upto
                  FROM (SELECT reader, row, ids FROM outbox
@@ -147,7 +151,7 @@ async fn finish_events(
     claim: &EventClaim,
     outcome: &ReaderOutcome,
 ) -> StoreResult<bool> {
-    let mut client = shared.reader().await?;
+    let mut client = shared.outbox.get().await?;
     let transaction = client.transaction().await?;
     let delete = "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2) AND holder = $3";
     let gone = transaction
@@ -256,7 +260,7 @@ pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> R
 
 /// Erases an address in records, page by page. One that is damaged loses it as well, and stays damaged.
 async fn erase_records(shared: &PostgresShared, digits: &str) -> StoreResult<u64> {
-    let mut client = shared.reader().await?;
+    let mut client = shared.outbox.get().await?;
     let erased = String::from_utf8_lossy(ERASED);
     let with_address = format!(
         "SELECT {RECORD_COLUMNS} FROM cdr

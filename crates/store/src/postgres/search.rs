@@ -1,6 +1,6 @@
 //! Lists messages for people: by destination, by state, newest first.
 //!
-//! Called with a connection of the pool; guarantees that one request reads a bounded number of rows,
+//! Called with a connection for administrators; guarantees that one request reads a bounded number of rows,
 //! so that a search for something rare cannot occupy the database for long. A page says where the next
 //! one begins, even if it is empty.
 

@@ -10,7 +10,7 @@ impl RewordingStore for PgStore {
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool> {
         self.ask(|shared| async move {
             let statements = rewording.statements()?;
-            let mut client = shared.reader().await?;
+            let mut client = shared.cold.get().await?;
             // An edit could come between reading the version and the bodies.
             let lock = "LOCK TABLE config_versions IN EXCLUSIVE MODE";
             let transaction = begin_with(&mut client, lock).await?;

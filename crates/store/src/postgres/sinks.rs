@@ -30,7 +30,7 @@ impl SinkStore for PgStore {
     fn add_early(&self, events: Vec<EarlyEvent>) -> Reply<()> {
         self.ask(|shared| async move {
             let events = events.into_iter().map(|event| (0, event)).collect();
-            let mut client = shared.reader().await?;
+            let mut client = shared.outbox.get().await?;
             // All of them or none: what failed is told again whole.
             let transaction = client.transaction().await?;
             for row in rows(events, &shared.listeners.get().sinks) {
@@ -47,7 +47,7 @@ impl SinkStore for PgStore {
 
     fn finish_sink(&self, reader: i16, rows: Vec<i64>) -> Reply<u64> {
         self.ask(|shared| async move {
-            let client = shared.reader().await?;
+            let client = shared.outbox.get().await?;
             let sql = "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2)";
             let statement = client.prepare_cached(sql).await?;
             Ok(client.execute(&statement, &[&reader, &rows]).await?)
@@ -56,13 +56,13 @@ impl SinkStore for PgStore {
 
     fn sink_backlog(&self, readers: Vec<i16>) -> Reply<Vec<SinkBacklog>> {
         self.ask(|shared| async move {
-            backlog(&shared.reader().await?, &readers, |reader| reader).await
+            backlog(&shared.outbox.get().await?, &readers, |reader| reader).await
         })
     }
 
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
         self.ask(|shared| async move {
-            accepted_attempts(&shared.reader().await?, &shared.damage, &ids).await
+            accepted_attempts(&shared.outbox.get().await?, &shared.damage, &ids).await
         })
     }
 }
@@ -89,7 +89,7 @@ async fn read_sink(
     reader: i16,
     limit: usize,
 ) -> StoreResult<Option<SinkEvents>> {
-    let client = shared.reader().await?;
+    let client = shared.outbox.get().await?;
     let sql =
         format!("SELECT {EVENT_COLUMNS} FROM outbox o WHERE o.reader = $1 ORDER BY o.row LIMIT $2");
     let found = find(&client, &sql, &[&reader, &MOST_ROWS]).await?;

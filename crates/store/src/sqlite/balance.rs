@@ -1,4 +1,4 @@
-//! The balance port on SQLite: reads on the connection of the admin API, top-ups as jobs of the
+//! The balance port on SQLite: reads on the connections of cold tables, top-ups as jobs of the
 //! writer, and the charges of a commit as one statement per purse.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use smsc_domain::price::Purse;
 
 impl BalanceStore for SqliteStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
-        self.select(PurseRow::of(account, "0"), PurseRow::all)
+        self.look_up(PurseRow::of(account, "0"), PurseRow::all)
     }
 
     fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {

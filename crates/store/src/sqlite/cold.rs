@@ -1,4 +1,5 @@
-//! Cold tables on SQLite: reads on the connection of the admin API, writes as jobs of the writer.
+//! Cold tables on SQLite: lists and counts on the connection of the admin API, a few rows on one of their own, writes as jobs
+//! of the writer.
 
 use bytes::Bytes;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -15,6 +16,15 @@ impl ColdTables for SqliteStore {
         read: fn(Vec<ColdRow>) -> StoreResult<T>,
     ) -> Reply<T> {
         self.admin
+            .ask(move |connection| read(run(connection, &statement)?.returned))
+    }
+
+    fn look_up<T: Send + 'static>(
+        &self,
+        statement: ColdStatement,
+        read: fn(Vec<ColdRow>) -> StoreResult<T>,
+    ) -> Reply<T> {
+        self.cold
             .ask(move |connection| read(run(connection, &statement)?.returned))
     }
 

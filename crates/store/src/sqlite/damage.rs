@@ -28,12 +28,12 @@ impl DamageStore for SqliteStore {
     }
 
     fn unfinished(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
-        self.admin
+        self.loader
             .ask(move |connection| those_of(connection, UNFINISHED, ids).map_err(sql_failed))
     }
 
     fn untold(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
-        self.admin
+        self.loader
             .ask(move |connection| those_of(connection, UNTOLD, ids).map_err(sql_failed))
     }
 }

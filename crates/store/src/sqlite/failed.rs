@@ -1,6 +1,6 @@
 //! Failed messages and parked receipts, read for the admin API.
 //!
-//! Called on the admin thread. Final states are walked from the newest down, at most
+//! Called on the admin thread, for histories on that of the outbox. Final states are walked from the newest down, at most
 //! [`MAX_SCAN`](crate::MAX_SCAN) of them per request.
 
 use rusqlite::{Connection, ToSql};
@@ -25,7 +25,7 @@ impl FailedStore for SqliteStore {
 
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<MessageHistory>>> {
         let damage = self.damage();
-        self.admin.ask(move |connection| {
+        self.outbox.ask(move |connection| {
             let all = ids.iter().map(|id| history(connection, &damage, *id));
             all.collect::<rusqlite::Result<_>>().map_err(sql_failed)
         })
