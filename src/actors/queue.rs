@@ -324,7 +324,7 @@ impl Handler<Credit> for Queue {
             return self.sessions.remove(credit.session);
         }
         self.sessions
-            .add_room(&self.port, credit.session, credit.room);
+            .add_room(&self.port, credit.session, credit.joined, credit.room);
         self.watch_target();
         self.pump(ctx);
     }

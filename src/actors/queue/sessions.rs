@@ -1,13 +1,16 @@
 //! The sessions that serve a queue, and the room that each has given: its credit.
 //!
 //! Used by the actions that grant and settle. Invariants: no session is given more than it has room
-//! for, and sessions with room take turns.
+//! for, room of one joining of a session is never that of another, and sessions with room take turns.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::actors::context::ports::QueuePort;
+
+/// In place of a joining: the session joins under a new number each time, or whoever says so does not know.
+pub(super) const ANY_JOINING: u64 = 0;
 
 #[derive(Default)]
 pub(super) struct Sessions {
@@ -72,12 +75,19 @@ impl Sessions {
         self.slots.iter_mut().find(|slot| slot.session == session)
     }
 
-    /// A session can take `room` more; a session that has been retired stays retired.
-    pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
+    /// A session can take `room` more, as it says since this joining; one that has been retired stays retired. What is
+    /// said of another joining is of no use: that has ended, and the queue is about to hear of it.
+    pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, joined: u64, room: u32) {
+        let is_meant = |now: u64| joined == ANY_JOINING || joined == now;
         if let Some(slot) = self.slot_of(session) {
-            slot.room += room;
-            slot.window = slot.window.max(slot.room);
-        } else if let Some(port) = port.session(session).filter(|port| !port.retiring) {
+            if is_meant(slot.joined) {
+                slot.room += room;
+                slot.window = slot.window.max(slot.room);
+            }
+        } else if let Some(port) = port.session(session)
+            && !port.retiring
+            && is_meant(port.joined)
+        {
             self.slots.push(SessionSlot {
                 session,
                 joined: port.joined,

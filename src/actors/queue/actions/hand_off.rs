@@ -86,7 +86,7 @@ impl Queue {
         // send them: ask for them back. But not for attempts that are noted: a next owner of the build before would take
         // them for made, whatever is noted about them later.
         if !self.notes_tries() {
-            self.ask_sessions(&release.parts);
+            self.ask_sessions(0, &release.parts);
         }
         self.check_released(ctx);
         self.publish();
@@ -106,7 +106,7 @@ impl Queue {
         // Their results are for the next owner to find out; the room stays.
         for batch in self.recovery.break_off(&mut before.recovery) {
             self.sessions
-                .add_room(&self.port, batch.session, batch.room);
+                .add_room(&self.port, batch.session, batch.joined, batch.room);
         }
         if let Some(line) = self.line() {
             line.forget_parts(|_| true);

@@ -132,7 +132,7 @@ impl Queue {
         let sessions = sessions.iter().map(|(session, _)| *session).collect();
         let term = self.node.local_lease.begin_term(self.port.id);
         self.recovery.begin(term, sessions);
-        self.ask_sessions(&[]);
+        self.ask_sessions(term, &[]);
         let lists = self.under_way.lists();
         ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
             if lists.are_there() {
@@ -171,12 +171,14 @@ impl Queue {
         });
     }
 
-    /// Asks sessions what they hold, or to give back what they hold of these partitions.
-    pub(super) fn ask_sessions(&self, give_back: &[u32]) {
+    /// Asks sessions what they hold, by this number, or to give back what they hold of these partitions, which they do
+    /// without a report.
+    pub(super) fn ask_sessions(&self, question: u64, give_back: &[u32]) {
         for (_, port) in &self.port.sessions() {
             let ask = ReportHeld {
                 queue: self.port.id,
                 give_back: give_back.to_vec(),
+                question,
             };
             post_to(&port.report, ask);
         }
@@ -187,7 +189,16 @@ impl Queue {
         report: Held,
         ctx: &mut Context<Self>,
     ) {
-        let Held { session, ids, room } = report;
+        let Held {
+            session,
+            ids,
+            room,
+            question,
+            joined,
+        } = report;
+        if !self.recovery.is_answer(question) {
+            return;
+        }
         let is_awaited = self.recovery.awaits(session);
         let is_late = self.recovery.reported_late(session);
         let is_in_time = self.recovery.reported(session, &ids);
@@ -201,7 +212,7 @@ impl Queue {
             Some(had) if is_awaited => room.saturating_sub(had),
             Some(_) => 0,
         };
-        self.sessions.add_room(&self.port, session, more);
+        self.sessions.add_room(&self.port, session, joined, more);
         self.sessions.widen(session, room + ids.len() as u32);
         if is_in_time {
             return self.finish_recovery(ctx);

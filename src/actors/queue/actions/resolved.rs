@@ -11,6 +11,7 @@ use crate::actors::context::item::Item;
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::Dispatch;
+use crate::actors::queue::sessions::ANY_JOINING;
 use crate::clock;
 use crate::content::peer::{self, PeerTreatment};
 use crate::domain::{imsi, network};
@@ -34,7 +35,8 @@ impl Queue {
         if !self.recovery.is_running() {
             // Now: when the store is read once more meanwhile, the report to that includes it.
             let room = std::mem::take(&mut batch.room);
-            self.sessions.add_room(&self.port, batch.session, room);
+            self.sessions
+                .add_room(&self.port, batch.session, ANY_JOINING, room);
             ctx.notify_later(batch, LATER);
             return;
         }
@@ -66,7 +68,7 @@ impl Queue {
             self.finish(WriteBatch::default(), finals, Vec::new(), ctx);
         }
         self.sessions
-            .add_room(&self.port, batch.session, batch.room);
+            .add_room(&self.port, batch.session, ANY_JOINING, batch.room);
         self.check_released(ctx);
         self.pump(ctx);
     }

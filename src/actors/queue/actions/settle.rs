@@ -115,7 +115,7 @@ impl Queue {
         }
         if batch.room > 0 {
             self.sessions
-                .add_room(&self.port, batch.session, batch.room);
+                .add_room(&self.port, batch.session, batch.joined, batch.room);
         }
     }
 
@@ -391,7 +391,7 @@ impl Queue {
         if QueueName::parse(&self.port.name).is_handsets() {
             let parts = self.in_flight.items().map(|item| u32::from(item.part));
             let parts: BTreeSet<u32> = parts.collect();
-            self.ask_sessions(&Vec::from_iter(parts));
+            self.ask_sessions(0, &Vec::from_iter(parts));
         }
     }
 

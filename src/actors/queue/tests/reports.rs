@@ -22,7 +22,7 @@ fn joins(room: u32) -> Credit {
     Credit {
         session: TAKING,
         room,
-        retire: false,
+        ..Credit::default()
     }
 }
 
@@ -37,8 +37,8 @@ fn gives_room(room: u32) -> SettleBatch {
 fn reports(room: u32) -> Held {
     Held {
         session: TAKING,
-        ids: Vec::new(),
         room,
+        ..Held::default()
     }
 }
 
@@ -57,6 +57,23 @@ async fn the_report_of_a_session_that_has_joined_just_before_it_was_asked_counts
     fixture.post(joins(3));
     fixture.post(gives_room(2));
     fixture.post(reports(5));
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().room, 5);
+}
+
+#[actix::test]
+async fn a_report_that_answers_an_earlier_question_is_not_taken_for_that_to_the_last_one() {
+    let fixture = fixture_for_credit().await;
+    let term = fixture.term(0);
+    fixture.post(ReadAgain);
+    fixture.post(ReadAgain);
+    for (question, room) in [(term + 1, 3), (term + 2, 5)] {
+        fixture.post(Held {
+            question,
+            ..reports(room)
+        });
+    }
+    fixture.until_read_after(term + 1).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().room, 5);
 }
@@ -123,7 +140,7 @@ async fn what_a_session_held_that_ends_while_the_store_is_read_waits_again() {
     fixture.post(Held {
         session: SESSION,
         ids,
-        room: 0,
+        ..Held::default()
     });
     fixture.post(SessionDown { session: SESSION });
     let taken = fixture.takes();
