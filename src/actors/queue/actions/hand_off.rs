@@ -30,8 +30,10 @@ impl Queue {
     /// Answers pending release requests whose partitions have nothing under way any more.
     pub(in crate::actors::queue) fn check_released(&mut self, ctx: &mut Context<Self>) {
         self.read_when_written(ctx);
-        let is_busy =
-            self.under_way.is_writing() || self.backlog.is_reading() || !self.recovery.is_running();
+        let is_busy = self.under_way.is_writing()
+            || self.backlog.is_reading()
+            || !self.late_holds.is_empty()
+            || !self.recovery.is_running();
         if self.leaving.is_settled() || is_busy {
             return;
         }

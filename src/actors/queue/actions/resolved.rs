@@ -47,6 +47,8 @@ impl Queue {
             let id = one.message.as_ref().map(|message| message.id);
             let held = id.and_then(|id| self.in_flight.take_back(batch.session, id));
             let Some(item) = held.map(|held| held.item) else {
+                self.late_holds
+                    .forget(batch.session, id.unwrap_or_default());
                 continue;
             };
             // This node no longer owns its partition: the new owner has the number looked up.

@@ -108,7 +108,12 @@ fn known_at(failure: &Failed, now: i64) -> i64 {
 // === impl Queue ===
 
 impl Queue {
-    pub(in crate::actors::queue) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
+    pub(in crate::actors::queue) fn settle(
+        &mut self,
+        mut batch: SettleBatch,
+        ctx: &mut Context<Self>,
+    ) {
+        self.late_holds.keep_settled(&mut batch);
         self.settle_done(batch.session, &batch.done, ctx);
         if !batch.failed.is_empty() {
             self.settle_failed(batch.session, batch.failed, ctx);
@@ -579,6 +584,7 @@ impl Queue {
             self.settle_failed(session, failed, ctx);
         }
         self.suspects.session_gone(session);
+        self.late_holds.session_ended(session);
         self.recovery.session_ended(session);
         self.finish_recovery(ctx);
     }
