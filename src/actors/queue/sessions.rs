@@ -34,8 +34,22 @@ struct SessionSlot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionTurn {
     pub(super) session: u64,
+    joined: u64,
     pub(super) room: u32,
     at: usize,
+}
+
+// === impl SessionTurn ===
+
+impl SessionTurn {
+    fn of(slot: &SessionSlot, at: usize) -> Self {
+        Self {
+            session: slot.session,
+            joined: slot.joined,
+            room: slot.room,
+            at,
+        }
+    }
 }
 
 /// The session that is to try suspects.
@@ -123,8 +137,7 @@ impl Sessions {
         let mut places = (0..count).map(|step| (self.turn + step) % count);
         let at = places
             .find(|at| self.slots[*at].room > 0 && !self.is_apart(self.slots[*at].session))?;
-        let SessionSlot { session, room, .. } = self.slots[at];
-        Some(SessionTurn { session, room, at })
+        Some(SessionTurn::of(&self.slots[at], at))
     }
 
     /// Whether the session gets nothing but tries.
@@ -147,14 +160,9 @@ impl Sessions {
             self.apart = None;
             return Apart::Nobody;
         };
-        let SessionSlot {
-            session,
-            room,
-            window,
-            ..
-        } = self.slots[at];
-        if room > 0 && room == window {
-            Apart::Free(SessionTurn { session, room, at })
+        let slot = &self.slots[at];
+        if slot.room > 0 && slot.room == slot.window {
+            Apart::Free(SessionTurn::of(slot, at))
         } else {
             Apart::Busy(now.duration_since(since))
         }
@@ -179,6 +187,14 @@ impl Sessions {
     pub(super) fn granted(&mut self, turn: &SessionTurn, granted: u32) {
         self.slots[turn.at].room -= granted;
         self.turn = turn.at + 1;
+    }
+
+    /// Of what the session was given in this turn, so much was not sent to it: it has the room again.
+    pub(super) fn return_room(&mut self, turn: &SessionTurn, room: u32) {
+        let slot = self.slot_of(turn.session);
+        if let Some(slot) = slot.filter(|slot| slot.joined == turn.joined) {
+            slot.room = slot.window.min(slot.room + room);
+        }
     }
 
     /// The room of all sessions.
@@ -225,7 +241,9 @@ mod tests {
     async fn a_session_apart_gets_no_turn_until_it_joins_again() {
         let mut sessions = sessions(&[5, 7]);
         let turn = sessions.next().expect("room");
-        sessions.granted(&turn, 2);
+        sessions.granted(&turn, 3);
+        sessions.return_room(&turn, 1);
+        assert_eq!(sessions.room(), 10);
         let now = Instant::now();
         let Apart::Free(turn) = sessions.set_apart(now) else {
             panic!("the second one has nothing under way");
