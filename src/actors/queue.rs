@@ -35,6 +35,7 @@
 //! - `tokens`: the rate; a token is used once, and before it expires;
 //! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
 //! - `recovery`: whether the lists match the store; nothing is granted before they do;
+//! - `late_holds`: what sessions have reported too late, until the lists have it; nobody else is granted it;
 //! - `leaving`: partitions that go to another node as soon as no session holds a message of theirs;
 //! - `timer`: when the queue ticks next, ten times a second or, while it rests, once;
 //! - `under_way`: pending requests to the store; an answer for lists that were discarded is dropped.
@@ -52,6 +53,7 @@ pub mod dispatch;
 mod guard;
 mod in_flight;
 mod in_order;
+mod late_holds;
 mod leaving;
 mod misses;
 mod overlap;
@@ -82,6 +84,7 @@ use self::dispatch::Dispatch;
 use self::guard::{Guard, Load};
 use self::in_flight::QueueInFlight;
 use self::in_order::InOrder;
+use self::late_holds::LateHolds;
 use self::leaving::Leaving;
 use self::recovery::Recovery;
 use self::sessions::Sessions;
@@ -120,6 +123,7 @@ pub struct Queue {
     tokens: QueueTokens,
     guard: Guard,
     recovery: Recovery,
+    late_holds: LateHolds,
     leaving: Leaving,
     timer: QueueTimer,
     under_way: StoreRequests,
@@ -176,6 +180,7 @@ impl Queue {
             tokens: QueueTokens::default(),
             guard: Guard::new(),
             recovery: Recovery::default(),
+            late_holds: LateHolds::default(),
             leaving: Leaving::default(),
             timer: QueueTimer::default(),
             under_way,
@@ -238,6 +243,7 @@ impl Queue {
             .look_after(&self.node.plan(), self.counters.granted);
         self.backlog.wake_due(now, Instant::now());
         self.recovery.look_after();
+        self.hold_what_came(ctx);
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
@@ -324,7 +330,7 @@ impl Handler<Credit> for Queue {
             return self.sessions.remove(credit.session);
         }
         self.sessions
-            .add_room(&self.port, credit.session, credit.room);
+            .add_room(&self.port, credit.session, credit.joined, credit.room);
         self.watch_target();
         self.pump(ctx);
     }

@@ -91,7 +91,7 @@ pub struct SessionPort {
     pub report: Recipient<pb::ReportHeld>,
     /// The session finishes its messages and takes no more.
     pub retiring: bool,
-    /// Tells it from itself: a session may leave, and join again under its number.
+    /// Tells it from itself: a session may leave, and join again under its number. From 1 on; 0 before it has joined.
     pub joined: u64,
 }
 
@@ -243,25 +243,28 @@ impl QueuePort {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// A session begins to serve this queue; its credit follows.
-    pub fn join(&self, session: u64, port: SessionPort) {
-        let joined = self.joins.fetch_add(1, Ordering::Relaxed);
+    /// A session begins to serve this queue; its credit follows. Returns which joining that is.
+    pub fn join(&self, session: u64, port: SessionPort) -> u64 {
+        let joined = self.joins.fetch_add(1, Ordering::Relaxed) + 1;
         lock(&self.sessions).insert(session, SessionPort { joined, ..port });
         self.bound.fetch_add(1, Ordering::Relaxed);
+        joined
     }
 
-    /// An actor begins to serve this queue as this session, with room for so many.
-    pub fn serve<A>(&self, session: u64, actor: &Addr<A>, room: u32)
+    /// An actor begins to serve this queue as this session, with room for so many. Returns which joining that is.
+    pub fn serve<A>(&self, session: u64, actor: &Addr<A>, room: u32) -> u64
     where
         A: Actor<Context = Context<A>> + Handler<Timed<pb::DeliverBatch>> + Handler<pb::ReportHeld>,
     {
         let port = SessionPort::new(actor.clone().recipient(), actor.clone().recipient());
-        self.join(session, port);
+        let joined = self.join(session, port);
         self.post(pb::Credit {
             session,
             room,
             retire: false,
+            joined,
         });
+        joined
     }
 
     /// A session takes no more messages but still settles those that it has.

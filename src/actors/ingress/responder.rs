@@ -196,6 +196,8 @@ impl Handler<ReportHeld> for Responder {
             session: self.session,
             room: WINDOW.saturating_sub(ids.len() as u32),
             ids,
+            question: ask.question,
+            ..Held::default()
         });
     }
 }

@@ -247,7 +247,7 @@ fn settled(session: u64, done: Vec<u64>, back: Vec<u64>) -> SettleBatch {
         session,
         done,
         failed: back.into_iter().map(Failed::not_sent).collect(),
-        room: 0,
+        ..SettleBatch::default()
     }
 }
 
@@ -348,6 +348,8 @@ impl Handler<ReportHeld> for Assembly {
             session: self.session,
             room: self.room.saturating_sub(ids.len() as u32),
             ids,
+            question: ask.question,
+            ..Held::default()
         });
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Recovery {
     read_again: bool,
     /// Sessions that have not reported in time. Their reports are still to come.
     late: HashSet<u64>,
+    /// The last question that sessions were asked: the term of the reading for which that was.
+    question: u64,
     /// What sessions held when the lists were discarded. The store says nothing of what is of a partition that has left.
     held_before: HeldBefore,
     /// Tells whether an item that was dispatched during the last reading is in what was read.
@@ -94,6 +96,7 @@ impl Recovery {
     pub(super) fn break_off(&mut self, earlier: &mut Self) -> Vec<SettleBatch> {
         earlier.stop_waiting();
         self.late = std::mem::take(&mut earlier.late);
+        self.question = earlier.question;
         earlier.take_settled()
     }
 
@@ -117,6 +120,7 @@ impl Recovery {
         let mut settled = std::mem::take(settled);
         // The reports of the sessions include their whole room, so that of settlements is dropped.
         settled.iter_mut().for_each(|batch| batch.room = 0);
+        self.question = term;
         self.phase = RecoveryPhase::Reading(StoreReading {
             term,
             asked: false,
@@ -146,6 +150,11 @@ impl Recovery {
         if let Some(reading) = self.reading() {
             reading.seeds = Some(seeds);
         }
+    }
+
+    /// Whether a report answers the last question, and not one before: what was granted since that one is not in it.
+    pub(super) fn is_answer(&self, question: u64) -> bool {
+        question == 0 || question == self.question
     }
 
     /// A session reports what it holds; returns whether a reading waits for reports.
@@ -369,6 +378,18 @@ mod tests {
         assert_eq!(room(&mut recovery, 8), Some(5));
         assert!(recovery.reported_late(7) && !recovery.reported_late(7));
         assert_eq!(room(&mut recovery, 7), Some(5));
+    }
+
+    #[test]
+    fn only_the_last_question_is_answered_though_the_lists_are_discarded_once_more() {
+        let mut before = reading([7]);
+        assert!(before.is_answer(1) && before.is_answer(0));
+        let mut after = Recovery::default();
+        after.break_off(&mut before);
+        assert!(after.is_answer(1) && after.reported_late(7));
+        after.want(&mut Recovery::default(), std::iter::empty());
+        after.begin(2, HashSet::from([7]));
+        assert!(after.is_answer(2) && !after.is_answer(1));
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! The sessions that serve a queue, and the room that each has given: its credit.
 //!
 //! Used by the actions that grant and settle. Invariants: no session is given more than it has room
-//! for, and sessions with room take turns.
+//! for, room of one joining of a session is never that of another, and sessions with room take turns.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::actors::context::ports::QueuePort;
+
+/// In place of a joining: the session joins under a new number each time, or whoever says so does not know.
+pub(super) const ANY_JOINING: u64 = 0;
 
 #[derive(Default)]
 pub(super) struct Sessions {
@@ -31,8 +34,22 @@ struct SessionSlot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionTurn {
     pub(super) session: u64,
+    joined: u64,
     pub(super) room: u32,
     at: usize,
+}
+
+// === impl SessionTurn ===
+
+impl SessionTurn {
+    fn of(slot: &SessionSlot, at: usize) -> Self {
+        Self {
+            session: slot.session,
+            joined: slot.joined,
+            room: slot.room,
+            at,
+        }
+    }
 }
 
 /// The session that is to try suspects.
@@ -72,12 +89,19 @@ impl Sessions {
         self.slots.iter_mut().find(|slot| slot.session == session)
     }
 
-    /// A session can take `room` more; a session that has been retired stays retired.
-    pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
+    /// A session can take `room` more, as it says since this joining; one that has been retired stays retired. What is
+    /// said of another joining is of no use: that has ended, and the queue is about to hear of it.
+    pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, joined: u64, room: u32) {
+        let is_meant = |now: u64| joined == ANY_JOINING || joined == now;
         if let Some(slot) = self.slot_of(session) {
-            slot.room += room;
-            slot.window = slot.window.max(slot.room);
-        } else if let Some(port) = port.session(session).filter(|port| !port.retiring) {
+            if is_meant(slot.joined) {
+                slot.room += room;
+                slot.window = slot.window.max(slot.room);
+            }
+        } else if let Some(port) = port.session(session)
+            && !port.retiring
+            && is_meant(port.joined)
+        {
             self.slots.push(SessionSlot {
                 session,
                 joined: port.joined,
@@ -113,8 +137,7 @@ impl Sessions {
         let mut places = (0..count).map(|step| (self.turn + step) % count);
         let at = places
             .find(|at| self.slots[*at].room > 0 && !self.is_apart(self.slots[*at].session))?;
-        let SessionSlot { session, room, .. } = self.slots[at];
-        Some(SessionTurn { session, room, at })
+        Some(SessionTurn::of(&self.slots[at], at))
     }
 
     /// Whether the session gets nothing but tries.
@@ -137,14 +160,9 @@ impl Sessions {
             self.apart = None;
             return Apart::Nobody;
         };
-        let SessionSlot {
-            session,
-            room,
-            window,
-            ..
-        } = self.slots[at];
-        if room > 0 && room == window {
-            Apart::Free(SessionTurn { session, room, at })
+        let slot = &self.slots[at];
+        if slot.room > 0 && slot.room == slot.window {
+            Apart::Free(SessionTurn::of(slot, at))
         } else {
             Apart::Busy(now.duration_since(since))
         }
@@ -169,6 +187,14 @@ impl Sessions {
     pub(super) fn granted(&mut self, turn: &SessionTurn, granted: u32) {
         self.slots[turn.at].room -= granted;
         self.turn = turn.at + 1;
+    }
+
+    /// Of what the session was given in this turn, so much was not sent to it: it has the room again.
+    pub(super) fn return_room(&mut self, turn: &SessionTurn, room: u32) {
+        let slot = self.slot_of(turn.session);
+        if let Some(slot) = slot.filter(|slot| slot.joined == turn.joined) {
+            slot.room = slot.window.min(slot.room + room);
+        }
     }
 
     /// The room of all sessions.
@@ -215,7 +241,9 @@ mod tests {
     async fn a_session_apart_gets_no_turn_until_it_joins_again() {
         let mut sessions = sessions(&[5, 7]);
         let turn = sessions.next().expect("room");
-        sessions.granted(&turn, 2);
+        sessions.granted(&turn, 3);
+        sessions.return_room(&turn, 1);
+        assert_eq!(sessions.room(), 10);
         let now = Instant::now();
         let Apart::Free(turn) = sessions.set_apart(now) else {
             panic!("the second one has nothing under way");

@@ -73,14 +73,15 @@ measured!(Listening: DeliverBatch);
 impl Handler<ReportHeld> for Listening {
     type Result = ();
 
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         let ids = lock(&self.holds).clone();
         post_to(
             &self.queue.clone().recipient(),
             Held {
                 session: self.session,
                 ids,
-                room: 0,
+                question: ask.question,
+                ..Held::default()
             },
         );
     }
@@ -233,7 +234,7 @@ impl Fixture {
         self.send(Credit {
             session: SESSION,
             room,
-            retire: false,
+            ..Credit::default()
         })
         .await;
     }
@@ -285,6 +286,7 @@ async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
             done: high.clone(),
             failed: vec![Failed::not_sent(low[0])],
             room: 3,
+            ..SettleBatch::default()
         })
         .await;
     let again = fixture.given(6).await;
@@ -395,8 +397,8 @@ async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
     fixture
         .send(Credit {
             session: SESSION,
-            room: 0,
             retire: true,
+            ..Credit::default()
         })
         .await;
     fixture.send(done(&ids[..2], 2)).await;

@@ -353,6 +353,8 @@ impl<Q: SourcedQuestion> Handler<ReportHeld> for Resolver<Q> {
             session: self.session,
             room: self.window.saturating_sub(ids.len() as u32),
             ids,
+            question: ask.question,
+            ..Held::default()
         });
     }
 }

@@ -322,7 +322,7 @@ impl<P: BoundProtocol> SessionCore<P> {
         if ask.give_back.is_empty()
             && let Some(serving) = &self.serving
         {
-            serving.report(&self.protocol);
+            serving.report(ask, &self.protocol);
         }
     }
 

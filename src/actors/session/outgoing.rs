@@ -39,6 +39,8 @@ pub struct Prepared {
 pub struct Serving {
     node: Arc<NodeContext>,
     session: u64,
+    /// Which joining of the session this is.
+    joined: u64,
     port: Arc<QueuePort>,
     /// Whom it sends to, and as what.
     peer: Option<SocketAddr>,
@@ -62,10 +64,11 @@ impl Serving {
     where
         A: Actor<Context = Context<A>> + Handler<Timed<DeliverBatch>> + Handler<ReportHeld>,
     {
-        port.serve(session, actor, room);
+        let joined = port.serve(session, actor, room);
         Self {
             node: Arc::clone(node),
             session,
+            joined,
             port,
             peer: peer.parse().ok(),
             operation,
@@ -80,6 +83,7 @@ impl Serving {
             session: self.session,
             room: 0,
             retire: true,
+            joined: self.joined,
         });
     }
 
@@ -305,18 +309,25 @@ impl Serving {
     pub fn settle(&mut self, room: u32) {
         self.batch.room = room;
         if room > 0 || !self.batch.done.is_empty() || !self.batch.failed.is_empty() {
-            let mut batch = std::mem::take(&mut self.batch);
-            batch.session = self.session;
-            self.port.post(batch);
+            self.post_batch();
         }
     }
 
+    fn post_batch(&mut self) {
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.session = self.session;
+        batch.joined = self.joined;
+        self.port.post(batch);
+    }
+
     /// Says what a session without a window holds, to a queue that has restarted.
-    pub fn report_held(&self, ids: Vec<u64>, room: u32) {
+    pub fn report_held(&self, ask: &ReportHeld, ids: Vec<u64>, room: u32) {
         self.port.post(Held {
             session: self.session,
             ids,
             room,
+            question: ask.question,
+            joined: self.joined,
         });
     }
 
@@ -345,16 +356,14 @@ impl Serving {
         if self.batch.done.is_empty() && self.batch.failed.is_empty() {
             return;
         }
-        let mut batch = std::mem::take(&mut self.batch);
-        batch.session = self.session;
-        self.port.post(batch);
+        self.post_batch();
     }
 
     /// Says what this session holds, to a queue that has restarted.
-    pub fn report(&self, protocol: &impl BoundProtocol) {
+    pub fn report(&self, ask: &ReportHeld, protocol: &impl BoundProtocol) {
         let held = protocol.messages().iter();
         let ids = held.map(|(_, entry)| entry.item.id).collect();
-        self.report_held(ids, protocol.room() as u32);
+        self.report_held(ask, ids, protocol.room() as u32);
     }
 }
 

@@ -147,7 +147,7 @@ impl ServedQueue {
         }
         self.offered = 0;
         let room = self.new_room(room);
-        self.note(|serving| serving.report_held(held, room));
+        self.note(|serving| serving.report_held(ask, held, room));
     }
 
     /// Room that the queue does not know of yet; it does afterwards.

@@ -76,9 +76,6 @@ impl GsmInterface {
             Ok(subscriber) => subscriber,
             Err(status) => return self.refuse(&context, status),
         };
-        if let Some(pause) = self.absent.pause(&subscriber, context.id, Instant::now()) {
-            return self.wait(&context, pause);
-        }
         let work = Work {
             context,
             subscriber: subscriber.clone(),
@@ -87,6 +84,12 @@ impl GsmInterface {
             expires: delivery.expires,
             relayed: None,
         };
+        if let Some(pause) = self
+            .absent
+            .pause(&subscriber, work.context.id, Instant::now())
+        {
+            return self.wait(&work, pause);
+        }
         let ahead = self.lines.waiting() + self.under_way.len();
         self.culprits.granted(work.context.id, ahead);
         self.lines.push(&subscriber, work);
@@ -217,7 +220,7 @@ impl GsmInterface {
                     self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
                     return self.end_run(&subscriber);
                 }
-                self.wait(&work.context, BUSY);
+                self.wait(&work, BUSY);
                 self.hold_back(&work, BUSY);
             }
             Err(CoreNotSent::NotNow(sending)) => {
@@ -272,8 +275,10 @@ impl GsmInterface {
         });
     }
 
-    pub(super) fn wait(&mut self, context: &InFlight, pause: Duration) {
-        self.served.note(|serving| serving.waits(context, pause));
+    pub(super) fn wait(&mut self, work: &Work, pause: Duration) {
+        self.partly.keep(work.context.id, work.arrived);
+        self.served
+            .note(|serving| serving.waits(&work.context, pause));
     }
 
     /// Gives back what is not under way and `goes`, in order.
@@ -288,6 +293,7 @@ impl GsmInterface {
 
     fn give_back(&mut self, work: &Work) {
         let (id, attempt) = (work.context.id, work.context.attempt);
+        self.partly.keep(id, work.arrived);
         self.served.note(|serving| serving.give_back(id, attempt));
     }
 }

@@ -150,7 +150,7 @@ impl GsmInterface {
                     self.served.note(|serving| serving.repeated(true));
                 }
                 Decision::Temporary { after } | Decision::Throttled { after } => {
-                    self.wait(&behind.context, after);
+                    self.wait(&behind, after);
                 }
             }
         }
@@ -182,7 +182,7 @@ impl GsmInterface {
             let pause = (self.absent)
                 .pause(&behind.subscriber, behind.context.id, now)
                 .unwrap_or(pause);
-            self.wait(&behind.context, pause);
+            self.wait(&behind, pause);
         }
         self.end_run(&work.subscriber);
     }

@@ -86,6 +86,7 @@ impl Queue {
                 // No other target can take one now.
                 queue.guard.count_unserved_anew();
             }
+            queue.hold_what_came(ctx);
         });
     }
 
@@ -114,7 +115,8 @@ impl Queue {
         let mut batch = WriteBatch::default();
         let mut moved: Vec<(Item, Dispatch)> = Vec::new();
         for (item, mut message) in items.into_iter().rev() {
-            let Some(queue) = self.alternative(&message) else {
+            let is_held = self.late_holds.has(item.id);
+            let Some(queue) = self.alternative(&message).filter(|_| !is_held) else {
                 self.backlog.push_front(item);
                 continue;
             };

@@ -117,7 +117,7 @@ impl Queue {
             deliveries,
         };
         if self.notes_tries() {
-            self.note_then_dispatch(turn.session, batch, grant, ctx);
+            self.note_then_dispatch(*turn, batch, grant, ctx);
         } else {
             self.dispatch(turn.session, batch, ctx);
         }
@@ -238,7 +238,7 @@ impl Queue {
 
     fn note_then_dispatch(
         &mut self,
-        session: u64,
+        turn: SessionTurn,
         mut batch: DeliverBatch,
         grant: u64,
         ctx: &mut Context<Self>,
@@ -258,7 +258,13 @@ impl Queue {
             tries,
             ..WriteBatch::default()
         });
-        self.note_on_lists(ctx, ticket, move |queue, written, ctx| {
+        let (session, lists) = (turn.session, self.under_way.lists());
+        self.note(ctx, ticket, move |queue, written, ctx| {
+            if !lists.are_there() {
+                // The lease has ended: the next owner has them, and the session here is given nothing in their place.
+                let never_sent = batch.deliveries.len() as u32;
+                return queue.sessions.return_room(&turn, never_sent);
+            }
             // When the session has ended, they were taken back, and may be granted anew, to the same one if it is there again.
             let in_flight = &queue.in_flight;
             (batch.deliveries).retain(|one| in_flight.is_with_since(session, grant, one.id));

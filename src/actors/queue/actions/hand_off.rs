@@ -30,8 +30,10 @@ impl Queue {
     /// Answers pending release requests whose partitions have nothing under way any more.
     pub(in crate::actors::queue) fn check_released(&mut self, ctx: &mut Context<Self>) {
         self.read_when_written(ctx);
-        let is_busy =
-            self.under_way.is_writing() || self.backlog.is_reading() || !self.recovery.is_running();
+        let is_busy = self.under_way.is_writing()
+            || self.backlog.is_reading()
+            || !self.late_holds.is_empty()
+            || !self.recovery.is_running();
         if self.leaving.is_settled() || is_busy {
             return;
         }
@@ -86,7 +88,7 @@ impl Queue {
         // send them: ask for them back. But not for attempts that are noted: a next owner of the build before would take
         // them for made, whatever is noted about them later.
         if !self.notes_tries() {
-            self.ask_sessions(&release.parts);
+            self.ask_sessions(0, &release.parts);
         }
         self.check_released(ctx);
         self.publish();
@@ -106,7 +108,7 @@ impl Queue {
         // Their results are for the next owner to find out; the room stays.
         for batch in self.recovery.break_off(&mut before.recovery) {
             self.sessions
-                .add_room(&self.port, batch.session, batch.room);
+                .add_room(&self.port, batch.session, batch.joined, batch.room);
         }
         if let Some(line) = self.line() {
             line.forget_parts(|_| true);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix::Context;
 
+use crate::actors::context::item::Item;
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{BacklogPage, BlockAddress, BlockWaiter};
@@ -85,7 +86,7 @@ impl Queue {
             Ok(loaded) => {
                 for (item, stored) in page.items.iter().zip(loaded) {
                     let Some(stored) = stored else { continue };
-                    if self.leaving.has(item.part) {
+                    if self.leaves(item) {
                         continue;
                     }
                     let Some(body) = self.body_of(item.what, stored) else {
@@ -98,12 +99,18 @@ impl Queue {
             Err(error) => {
                 tracing::error!(queue = %self.port.name, %error, "a page could not be read");
                 let stay = page.items.into_iter();
-                let stay = stay.filter(|item| !self.leaving.has(item.part));
-                self.backlog.push_all_front(stay);
+                let stay: Vec<Item> = stay.filter(|item| !self.leaves(item)).collect();
+                self.backlog.push_all_front(stay.into_iter());
                 self.tokens.hold_for(READ_AGAIN);
             }
         }
         self.backlog.end_page(page.level);
+        self.hold_what_came(ctx);
+    }
+
+    /// Whether it goes to another node with its partition, and is with no session.
+    fn leaves(&self, item: &Item) -> bool {
+        self.leaving.has(item.part) && !self.late_holds.has(item.id)
     }
 
     /// The body to hand out of a stored message; `None` if it was cancelled, finished or moved meanwhile.
@@ -184,6 +191,7 @@ impl Queue {
                 self.recover_when_noted(ctx);
             }
         }
+        self.hold_what_came(ctx);
         for waiter in waiters {
             match waiter {
                 BlockWaiter::Anyone => {}

@@ -132,7 +132,7 @@ impl Queue {
         let sessions = sessions.iter().map(|(session, _)| *session).collect();
         let term = self.node.local_lease.begin_term(self.port.id);
         self.recovery.begin(term, sessions);
-        self.ask_sessions(&[]);
+        self.ask_sessions(term, &[]);
         let lists = self.under_way.lists();
         ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
             if lists.are_there() {
@@ -171,12 +171,14 @@ impl Queue {
         });
     }
 
-    /// Asks sessions what they hold, or to give back what they hold of these partitions.
-    pub(super) fn ask_sessions(&self, give_back: &[u32]) {
+    /// Asks sessions what they hold, by this number, or to give back what they hold of these partitions, which they do
+    /// without a report.
+    pub(super) fn ask_sessions(&self, question: u64, give_back: &[u32]) {
         for (_, port) in &self.port.sessions() {
             let ask = ReportHeld {
                 queue: self.port.id,
                 give_back: give_back.to_vec(),
+                question,
             };
             post_to(&port.report, ask);
         }
@@ -187,7 +189,16 @@ impl Queue {
         report: Held,
         ctx: &mut Context<Self>,
     ) {
-        let Held { session, ids, room } = report;
+        let Held {
+            session,
+            ids,
+            room,
+            question,
+            joined,
+        } = report;
+        if !self.recovery.is_answer(question) {
+            return;
+        }
         let is_awaited = self.recovery.awaits(session);
         let is_late = self.recovery.reported_late(session);
         let is_in_time = self.recovery.reported(session, &ids);
@@ -201,26 +212,55 @@ impl Queue {
             Some(had) if is_awaited => room.saturating_sub(had),
             Some(_) => 0,
         };
-        self.sessions.add_room(&self.port, session, more);
+        self.sessions.add_room(&self.port, session, joined, more);
         self.sessions.widen(session, room + ids.len() as u32);
         if is_in_time {
             return self.finish_recovery(ctx);
         }
         // It was waited for in vain. Without its room it would be given nothing any more.
-        self.hold_after_all(session, &ids);
+        self.hold_after_all(session, &ids, ctx);
         self.pump(ctx);
     }
 
-    /// A session holds these, and they are in the lists, or were read with an unknown outcome: those that nobody else has
-    /// been given are taken out.
-    fn hold_after_all(&mut self, session: u64, ids: &[u64]) {
+    /// A session holds these: those that nobody else has been given are with it from now on, or as soon as the lists
+    /// have them.
+    fn hold_after_all(&mut self, session: u64, ids: &[u64], ctx: &mut Context<Self>) {
         for id in ids {
-            let item = match self.backlog.remove(*id, None) {
-                TakenItem::Item(item) => Some(item),
-                TakenItem::Away | TakenItem::NotHere => self.in_flight.take_unsure(*id),
-            };
-            if let Some(item) = item {
-                self.in_flight.hold_reported(session, item);
+            if self.hold_if_here(session, *id) || self.in_flight.is_held(*id) {
+                continue;
+            }
+            let blocks = self.backlog.blocks_with(*id);
+            if self.backlog.is_reading() || !blocks.is_empty() {
+                self.late_holds.add(session, *id);
+                self.fetch_blocks(blocks, ctx);
+            }
+        }
+    }
+
+    /// Takes out what is in the lists, was read with an unknown outcome, or is set aside until it is tried.
+    fn hold_if_here(&mut self, session: u64, id: u64) -> bool {
+        let unsure = self.in_flight.take_unsure(id);
+        let kept = unsure.or_else(|| self.suspects.take_aside(id));
+        let item = kept.or_else(|| match self.backlog.remove(id, None) {
+            TakenItem::Item(item) => Some(item),
+            TakenItem::Away | TakenItem::NotHere => None,
+        });
+        if let Some(item) = item {
+            self.in_flight.hold_reported(session, item);
+        }
+        item.is_some()
+    }
+
+    /// The lists have got more: what sessions have reported too late is with them now, and what they have settled of it
+    /// is settled. What has not come has ended, or gone elsewhere.
+    pub(in crate::actors::queue) fn hold_what_came(&mut self, ctx: &mut Context<Self>) {
+        let is_over = self.backlog.is_all_here();
+        for (id, session) in self.late_holds.all() {
+            let is_here = self.hold_if_here(session, id);
+            if (is_here || is_over)
+                && let Some(settled) = self.late_holds.take(id)
+            {
+                self.settle(settled, ctx);
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::actors::context::item::Item;
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::Dispatch;
+use crate::actors::queue::sessions::ANY_JOINING;
 use crate::clock;
 use crate::content::peer::{self, PeerTreatment};
 use crate::domain::{imsi, network};
@@ -34,7 +35,8 @@ impl Queue {
         if !self.recovery.is_running() {
             // Now: when the store is read once more meanwhile, the report to that includes it.
             let room = std::mem::take(&mut batch.room);
-            self.sessions.add_room(&self.port, batch.session, room);
+            self.sessions
+                .add_room(&self.port, batch.session, ANY_JOINING, room);
             ctx.notify_later(batch, LATER);
             return;
         }
@@ -45,6 +47,8 @@ impl Queue {
             let id = one.message.as_ref().map(|message| message.id);
             let held = id.and_then(|id| self.in_flight.take_back(batch.session, id));
             let Some(item) = held.map(|held| held.item) else {
+                self.late_holds
+                    .forget(batch.session, id.unwrap_or_default());
                 continue;
             };
             // This node no longer owns its partition: the new owner has the number looked up.
@@ -66,7 +70,7 @@ impl Queue {
             self.finish(WriteBatch::default(), finals, Vec::new(), ctx);
         }
         self.sessions
-            .add_room(&self.port, batch.session, batch.room);
+            .add_room(&self.port, batch.session, ANY_JOINING, batch.room);
         self.check_released(ctx);
         self.pump(ctx);
     }

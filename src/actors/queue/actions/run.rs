@@ -77,16 +77,15 @@ impl Queue {
         self.write(ctx, work, then);
     }
 
-    /// Like [`Queue::run_on_lists`], for attempts that are written before they are made: the lists are read again only
-    /// when they are made. Partitions that leave need not wait: their messages are held already.
-    pub(super) fn note_on_lists<T: 'static>(
+    /// Like [`Queue::run`], for attempts that are written before they are made: the lists are read again only when they
+    /// are made. Partitions that leave need not wait: their messages are held already.
+    pub(super) fn note<T: 'static>(
         &mut self,
         ctx: &mut Context<Self>,
         work: impl Future<Output = T> + 'static,
         then: impl Then<T>,
     ) {
         self.under_way.begin_note();
-        let then = self.on_lists(then);
         self.run(ctx, work, move |queue, result, ctx| {
             queue.under_way.end_note();
             then(queue, result, ctx);

@@ -108,14 +108,19 @@ fn known_at(failure: &Failed, now: i64) -> i64 {
 // === impl Queue ===
 
 impl Queue {
-    pub(in crate::actors::queue) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
+    pub(in crate::actors::queue) fn settle(
+        &mut self,
+        mut batch: SettleBatch,
+        ctx: &mut Context<Self>,
+    ) {
+        self.late_holds.keep_settled(&mut batch);
         self.settle_done(batch.session, &batch.done, ctx);
         if !batch.failed.is_empty() {
             self.settle_failed(batch.session, batch.failed, ctx);
         }
         if batch.room > 0 {
             self.sessions
-                .add_room(&self.port, batch.session, batch.room);
+                .add_room(&self.port, batch.session, batch.joined, batch.room);
         }
     }
 
@@ -391,7 +396,7 @@ impl Queue {
         if QueueName::parse(&self.port.name).is_handsets() {
             let parts = self.in_flight.items().map(|item| u32::from(item.part));
             let parts: BTreeSet<u32> = parts.collect();
-            self.ask_sessions(&Vec::from_iter(parts));
+            self.ask_sessions(0, &Vec::from_iter(parts));
         }
     }
 
@@ -579,6 +584,7 @@ impl Queue {
             self.settle_failed(session, failed, ctx);
         }
         self.suspects.session_gone(session);
+        self.late_holds.session_ended(session);
         self.recovery.session_ended(session);
         self.finish_recovery(ctx);
     }

@@ -96,6 +96,18 @@ impl Backlog {
         self.blocks.came(number)
     }
 
+    /// The blocks out of memory that may have this item.
+    pub fn blocks_with(&self, id: u64) -> Vec<BlockAddress> {
+        let levels = self.levels().iter().enumerate();
+        let blocks = levels.flat_map(|(at, level)| {
+            let spilled = level.spilled_blocks();
+            let fits =
+                spilled.filter(move |(_, (lowest, highest))| (*lowest..=*highest).contains(&id));
+            fits.map(move |(number, _)| (at, number))
+        });
+        blocks.collect()
+    }
+
     /// A block has been read. Items that were taken out meanwhile are dropped, and those that were replaced get their other
     /// times.
     pub fn fill_block(&mut self, (level, number): BlockAddress, octets: &[u8]) {

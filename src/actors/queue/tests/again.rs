@@ -203,7 +203,7 @@ async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
     fixture.post(Credit {
         session: SESSION,
         room: 1,
-        retire: false,
+        ..Credit::default()
     });
     fixture.post(ReadSoon);
     assert_eq!(fixture.given(1).await, ids[..1]);
@@ -221,7 +221,7 @@ async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once()
     let credit = || Credit {
         session: SESSION,
         room: 1,
-        retire: false,
+        ..Credit::default()
     };
     fixture.post(credit());
     fixture.post(SessionDown { session: SESSION });
@@ -322,6 +322,29 @@ async fn what_a_session_settled_before_it_joined_again_gives_no_room_to_its_next
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 8, "each is sent once");
     assert_eq!(fixture.waiting_and_in_flight(), (0, 7));
+}
+
+#[actix::test]
+async fn what_a_session_offered_before_it_joined_again_is_not_offered_by_its_next_joining() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(4, 0).await;
+    let joined = fixture.port.session(SESSION).expect("joined").joined;
+    // The queue handles all this when the session has joined again.
+    fixture.post(Credit {
+        session: SESSION,
+        room: 2,
+        joined,
+        ..Credit::default()
+    });
+    fixture.post(SettleBatch {
+        joined,
+        ..done(&[], 1)
+    });
+    fixture.join_again(4);
+    assert_eq!(fixture.given(4).await, ids);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 4, "each is sent once");
+    assert_eq!(fixture.port.snapshot.get().room, 0);
 }
 
 #[actix::test]

@@ -21,6 +21,7 @@ impl Fixture {
             done: done.to_vec(),
             failed,
             room: 1,
+            ..SettleBatch::default()
         })
         .await;
     }

@@ -186,6 +186,22 @@ async fn what_comes_back_when_the_lease_has_ended_does_not_wait_here() {
 }
 
 #[actix::test]
+async fn what_is_being_noted_when_the_lease_ends_leaves_its_room_to_its_session() {
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
+    fixture.accept(1, 0).await;
+    fixture.post(Credit {
+        session: SESSION,
+        room: 1,
+        ..Credit::default()
+    });
+    fixture.post(DisownPartitions {});
+    tokio::time::pause();
+    let has_room = || fixture.port.snapshot.get().room == 1;
+    until("the session has its room again", has_room).await;
+    assert!(lock(&fixture.got).is_empty());
+}
+
+#[actix::test]
 async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     let fixture = fixture().await;
     let leaving = fixture.accept_in(1, 3, 0).await;

@@ -22,7 +22,7 @@ fn joins(room: u32) -> Credit {
     Credit {
         session: TAKING,
         room,
-        retire: false,
+        ..Credit::default()
     }
 }
 
@@ -37,8 +37,8 @@ fn gives_room(room: u32) -> SettleBatch {
 fn reports(room: u32) -> Held {
     Held {
         session: TAKING,
-        ids: Vec::new(),
         room,
+        ..Held::default()
     }
 }
 
@@ -57,6 +57,23 @@ async fn the_report_of_a_session_that_has_joined_just_before_it_was_asked_counts
     fixture.post(joins(3));
     fixture.post(gives_room(2));
     fixture.post(reports(5));
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().room, 5);
+}
+
+#[actix::test]
+async fn a_report_that_answers_an_earlier_question_is_not_taken_for_that_to_the_last_one() {
+    let fixture = fixture_for_credit().await;
+    let term = fixture.term(0);
+    fixture.post(ReadAgain);
+    fixture.post(ReadAgain);
+    for (question, room) in [(term + 1, 3), (term + 2, 5)] {
+        fixture.post(Held {
+            question,
+            ..reports(room)
+        });
+    }
+    fixture.until_read_after(term + 1).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().room, 5);
 }
@@ -123,7 +140,7 @@ async fn what_a_session_held_that_ends_while_the_store_is_read_waits_again() {
     fixture.post(Held {
         session: SESSION,
         ids,
-        room: 0,
+        ..Held::default()
     });
     fixture.post(SessionDown { session: SESSION });
     let taken = fixture.takes();
@@ -157,6 +174,133 @@ async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
     let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
     assert_eq!(snapshot.room, 5);
+}
+
+/// Lets the bodies be read of all that waits; before they are there, a session reports, and settles this.
+struct WhileReading {
+    report: Held,
+    settled: SettleBatch,
+}
+
+impl actix::Message for WhileReading {
+    type Result = ();
+}
+
+impl Handler<WhileReading> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, meanwhile: WhileReading, ctx: &mut Self::Context) {
+        let all = self.backlog.take_if(|_| true);
+        self.backlog.push_all_front(all.into_iter());
+        self.read_ahead(ctx);
+        self.held_reported(meanwhile.report, ctx);
+        self.settle(meanwhile.settled, ctx);
+        assert!(self.backlog.is_reading());
+    }
+}
+
+/// Lets a queue wait in vain for the report of a session, and read so many messages. Another session has no room yet,
+/// and the clock is paused.
+async fn waits_in_vain(fixture: &Fixture, count: usize) -> Vec<u64> {
+    let messages = fixture.store(count, 0).await;
+    fixture.takes();
+    fixture.send(ReadAgain).await;
+    tokio::time::pause();
+    let has_read = || fixture.port.snapshot.get().ready_in_memory > 0;
+    until("the queue waits no longer for its report", has_read).await;
+    messages.iter().map(|message| message.id).collect()
+}
+
+#[actix::test]
+async fn what_a_session_reports_too_late_while_it_is_being_read_goes_to_nobody_else() {
+    let fixture = fixture().await;
+    let ids = waits_in_vain(&fixture, 2).await;
+    fixture
+        .send(WhileReading {
+            report: Held {
+                ids: ids[..1].to_vec(),
+                ..reports(0)
+            },
+            settled: SettleBatch::default(),
+        })
+        .await;
+    fixture.credit(2).await;
+    let one = || !lock(&fixture.got).is_empty();
+    until("the other one is given", one).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(lock(&fixture.got)[..], ids[1..]);
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 2));
+}
+
+#[actix::test]
+async fn what_a_session_settles_of_what_is_being_read_is_settled_when_it_is_there() {
+    let fixture = fixture().await;
+    let ids = waits_in_vain(&fixture, 2).await;
+    fixture
+        .send(WhileReading {
+            report: Held {
+                ids: ids[..1].to_vec(),
+                ..reports(0)
+            },
+            settled: SettleBatch {
+                session: TAKING,
+                ..fixture.refused(ids[0])
+            },
+        })
+        .await;
+    tokio::time::resume();
+    fixture.wait_for(ids[0], MessageState::Rejected).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(1).await, ids[1..]);
+}
+
+#[actix::test]
+async fn what_a_session_reports_too_late_waits_if_it_ends_while_that_is_being_read() {
+    let fixture = fixture().await;
+    let ids = waits_in_vain(&fixture, 2).await;
+    fixture
+        .send(WhileReading {
+            report: Held {
+                ids: ids[..1].to_vec(),
+                ..reports(0)
+            },
+            settled: SettleBatch::default(),
+        })
+        .await;
+    fixture.send(SessionDown { session: TAKING }).await;
+    fixture.credit(2).await;
+    let both = || lock(&fixture.got).len() == 2;
+    until("another session is given both", both).await;
+    let mut given = lock(&fixture.got).clone();
+    given.sort_unstable();
+    assert_eq!(given, ids);
+}
+
+#[actix::test]
+async fn what_a_session_reports_too_late_while_it_is_out_of_memory_goes_to_nobody_else() {
+    const COUNT: usize = 100;
+    let fixture = fixture_with(|config| {
+        config.queue.page = 1;
+        config.queue.page_mib = 1;
+        config.queue.memory_items = 1;
+    })
+    .await;
+    let ids = waits_in_vain(&fixture, COUNT).await;
+    let is_spilled = || fixture.port.snapshot.get().spilled > 0;
+    until("most are out of memory", is_spilled).await;
+    let (last, others) = ids.split_last().expect("some");
+    fixture
+        .send(Held {
+            ids: vec![*last],
+            ..reports(0)
+        })
+        .await;
+    fixture.credit(2 * COUNT as u32).await;
+    let all_others = || lock(&fixture.got).len() >= others.len();
+    until("the others are given", all_others).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert!(!lock(&fixture.got).contains(last), "it is with the first");
+    assert_eq!(fixture.waiting_and_in_flight(), (0, COUNT as u64));
 }
 
 #[actix::test]

@@ -1,8 +1,10 @@
 //! What follows a message of the same subscriber, and when.
 
 use super::*;
+use crate::actors::session::bound::InFlight;
 use crate::config::OutcomePolicy;
 use crate::pb::MessageState;
+use crate::pb::delivery::What;
 
 /// The message of a subscriber comes when the result of the one before is written, and not before.
 async fn comes_when_it_is_durable(core: &mut Core, fixture: &Fixture, second: u64) {
@@ -104,4 +106,43 @@ async fn a_new_message_does_not_overtake_those_that_were_woken() {
     core.take(&request).await;
     assert_eq!(got, [old[0], old[1], new[5]]);
     fixture.empty().await;
+}
+
+#[actix::test]
+async fn what_goes_back_between_its_tpdus_does_not_begin_anew() {
+    let _core = Core::next();
+    let fixture = fixture(10).await;
+    let node = Arc::clone(&fixture.node.context);
+    let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+    let port = BindPort::new(node.binds.next_session(), None);
+    let options = GsmOptions {
+        ingest: ingest_of(&node, &escalate),
+        node,
+        imsis: Arc::default(),
+        gsm: fixture.queue.id,
+        escalate,
+    };
+    let mut interface = GsmInterface::new(options, Health::new("another"), port);
+    let half_sent = |id| Work {
+        context: InFlight {
+            id,
+            attempt: 1,
+            what: What::Message,
+            message: Some(Box::default()),
+            receipt_expected: false,
+            since: 0,
+            traced: None,
+        },
+        subscriber: A.to_owned(),
+        tpdus: vec![Bytes::new(); 2],
+        arrived: 1,
+        expires: 0,
+        relayed: None,
+    };
+    interface.lines.push(A, half_sent(1));
+    interface.give_back_waiting(|_| true);
+    interface.lines.push(A, half_sent(2));
+    interface.hold_back(&half_sent(3), MOMENT);
+    let arrived = [1, 2].map(|id| interface.partly.take(id));
+    assert_eq!(arrived, [1, 1]);
 }
