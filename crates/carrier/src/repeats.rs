@@ -5,9 +5,11 @@
 //! with one peer where its sequences are its own on every connection (SGIP). What was refused may come again, and what was under way when
 //! its connection ended: nobody knows what became of it.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
+use std::collections::VecDeque;
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahash::{AHashMap, RandomState};
 
 use crate::pdu::Protocol;
 
@@ -22,21 +24,24 @@ pub struct Repeats<P: Protocol>(Arc<Mutex<RememberedRequests<P>>>);
 #[derive(Debug)]
 struct RememberedRequests<P: Protocol> {
     most: usize,
-    by_sequence: HashMap<P::Sequence, CarriedRequest<P::Body>>,
-    /// The oldest first, with their numbers; some may be gone.
-    order: VecDeque<(P::Sequence, u64)>,
+    /// The numbers of requests.
+    by_sequence: AHashMap<P::Sequence, u64>,
+    /// The oldest first; the sequence of some has another request now, or none.
+    requests: VecDeque<CarriedRequest<P>>,
+    /// Number of the oldest.
+    first: u64,
     hasher: RandomState,
-    /// Numbers of requests and of sessions.
-    last: u64,
+    /// Number of the last session.
+    last_session: u64,
 }
 
 #[derive(Debug)]
-struct CarriedRequest<B> {
-    number: u64,
+struct CarriedRequest<P: Protocol> {
+    sequence: P::Sequence,
     session: u64,
     content: u64,
     /// Absent while the request is under way.
-    response: Option<B>,
+    response: Option<P::Body>,
 }
 
 /// What a request is.
@@ -71,10 +76,11 @@ impl<P: Protocol> Repeats<P> {
     fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(RememberedRequests {
             most,
-            by_sequence: HashMap::new(),
-            order: VecDeque::new(),
+            by_sequence: AHashMap::new(),
+            requests: VecDeque::new(),
+            first: 0,
             hasher: RandomState::new(),
-            last: 0,
+            last_session: 0,
         })))
     }
 
@@ -89,6 +95,29 @@ impl<P: Protocol> Clone for Repeats<P> {
     }
 }
 
+// === impl RememberedRequests ===
+
+impl<P: Protocol> RememberedRequests<P> {
+    fn request(&mut self, sequence: P::Sequence) -> Option<&mut CarriedRequest<P>> {
+        let number = *self.by_sequence.get(&sequence)?;
+        self.requests.get_mut((number - self.first) as usize)
+    }
+
+    fn remember(&mut self, request: CarriedRequest<P>) {
+        let number = self.first + self.requests.len() as u64;
+        self.by_sequence.insert(request.sequence, number);
+        self.requests.push_back(request);
+        if self.requests.len() > self.most
+            && let Some(oldest) = self.requests.pop_front()
+        {
+            if self.by_sequence.get(&oldest.sequence) == Some(&self.first) {
+                self.by_sequence.remove(&oldest.sequence);
+            }
+            self.first += 1;
+        }
+    }
+}
+
 // === impl SessionRepeats ===
 
 impl<P: Protocol> SessionRepeats<P> {
@@ -98,10 +127,10 @@ impl<P: Protocol> SessionRepeats<P> {
 
     pub(crate) fn sharing(repeats: &Repeats<P>) -> Self {
         let mut remembered = repeats.lock();
-        remembered.last += 1;
+        remembered.last_session += 1;
         Self {
             repeats: repeats.clone(),
-            session: remembered.last,
+            session: remembered.last_session,
         }
     }
 
@@ -109,7 +138,7 @@ impl<P: Protocol> SessionRepeats<P> {
     pub(crate) fn come(&self, sequence: P::Sequence, frame: &[u8]) -> CarrierRepeat<P::Body> {
         let mut remembered = self.repeats.lock();
         let content = remembered.hasher.hash_one(frame);
-        match remembered.by_sequence.get(&sequence) {
+        match remembered.request(sequence) {
             Some(came) if came.content == content => {
                 let response = came.response.clone();
                 return response.map_or(CarrierRepeat::UnderWay, CarrierRepeat::Answered);
@@ -118,23 +147,12 @@ impl<P: Protocol> SessionRepeats<P> {
             // A peer that numbers each connection anew.
             Some(_) | None => {}
         }
-        remembered.last += 1;
-        let came = CarriedRequest {
-            number: remembered.last,
+        remembered.remember(CarriedRequest {
+            sequence,
             session: self.session,
             content,
             response: None,
-        };
-        remembered.order.push_back((sequence, came.number));
-        remembered.by_sequence.insert(sequence, came);
-        while remembered.order.len() > remembered.most
-            && let Some((oldest, number)) = remembered.order.pop_front()
-        {
-            let is_same = |came: &CarriedRequest<P::Body>| came.number == number;
-            if remembered.by_sequence.get(&oldest).is_some_and(is_same) {
-                remembered.by_sequence.remove(&oldest);
-            }
-        }
+        });
         CarrierRepeat::New
     }
 
@@ -143,7 +161,7 @@ impl<P: Protocol> SessionRepeats<P> {
         let mut remembered = self.repeats.lock();
         if !P::takes(&response) {
             remembered.by_sequence.remove(&sequence);
-        } else if let Some(came) = remembered.by_sequence.get_mut(&sequence) {
+        } else if let Some(came) = remembered.request(sequence) {
             came.response = Some(response);
         }
     }
@@ -152,9 +170,15 @@ impl<P: Protocol> SessionRepeats<P> {
 impl<P: Protocol> Drop for SessionRepeats<P> {
     fn drop(&mut self) {
         let mut remembered = self.repeats.lock();
-        let is_left = |came: &CarriedRequest<P::Body>| {
+        let RememberedRequests {
+            by_sequence,
+            requests,
+            first,
+            ..
+        } = &mut *remembered;
+        by_sequence.retain(|_, number| {
+            let came = &requests[(*number - *first) as usize];
             came.response.is_some() || came.session != self.session
-        };
-        remembered.by_sequence.retain(|_, came| is_left(came));
+        });
     }
 }

@@ -65,7 +65,7 @@ pub enum Event<S, B, T> {
     /// A request, to be answered by [`Session::answer`].
     Request(Pdu<S, B>),
     /// The response to our request with this token.
-    Response(T, B),
+    Response(T, Pdu<S, B>),
     /// A response that nobody waits for, perhaps to a request that was given up.
     Stray(Pdu<S, B>),
     /// A PDU that cannot be read.
@@ -215,6 +215,11 @@ impl<P: Protocol, T> Session<P, T> {
             State::Open => self.window.room(),
             _ => 0,
         }
+    }
+
+    /// Whether no request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.window.is_empty()
     }
 
     /// Takes octets that were read.
@@ -445,7 +450,7 @@ impl<P: Protocol, T> Session<P, T> {
         let is_ours = (self.window.get(number)).is_some_and(|entry| entry.item.0 == pdu.sequence);
         let entry = is_ours.then(|| self.window.take(number)).flatten();
         match entry {
-            Some(entry) => Event::Response(entry.item.1, pdu.body),
+            Some(entry) => Event::Response(entry.item.1, pdu),
             None => Event::Stray(pdu),
         }
     }

@@ -254,7 +254,13 @@ fn a_window_and_its_responses() {
     client.receive(&back, now);
     assert_eq!(
         client.next_event(now, &mut out),
-        Some(Event::Response('b', resp(2)))
+        Some(Event::Response(
+            'b',
+            Pdu {
+                sequence: second,
+                body: resp(2)
+            }
+        ))
     );
     assert!(matches!(
         client.next_event(now, &mut out),

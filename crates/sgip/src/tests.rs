@@ -314,7 +314,13 @@ fn a_response_must_have_the_whole_sequence() {
     ));
     assert_eq!(
         client.next_event(now, &mut out),
-        Some(Event::Response('a', resp))
+        Some(Event::Response(
+            'a',
+            Pdu {
+                sequence: sent,
+                body: resp
+            }
+        ))
     );
 }
 

@@ -29,6 +29,15 @@ pub struct Unrepresentable {
     pub at: usize,
 }
 
+/// Whether all octets have the same character in the default alphabet, in ASCII and in ISO 8859-1: line ends, letters,
+/// digits and most marks.
+#[must_use]
+pub fn reads_as_ascii(octets: &[u8]) -> bool {
+    octets.iter().all(|octet| {
+        matches!(octet, b'\n' | b'\r' | b' '..=b'#' | b'%'..=b'?' | b'A'..=b'Z' | b'a'..=b'z')
+    })
+}
+
 /// The septet string of a text.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use smsc_sms::coding::{DataCoding, coding, with_charset};
 use smsc_sms::convert::{self, Alphabet};
 use smsc_sms::segment::{self, USER_DATA};
 use smsc_sms::udh::{Concat, UserDataHeader};
-use smsc_sms::{pack, ucs2};
+use smsc_sms::{gsm7, pack, ucs2};
 
 /// Message type bits of esm_class (SMPP 3.4 §5.2.12).
 const MESSAGE_TYPE: u32 = 0x3C;
@@ -138,6 +138,16 @@ fn in_alphabet(
 ) -> (Bytes, DataCoding, usize) {
     let is_default = content.coding == DataCoding::Default;
     if is_default && content.alphabet == Alphabet::Gsm && is_gsm(to.alphabet) {
+        return (content.body.clone(), content.coding, 0);
+    }
+    let has_one_octet_each =
+        |alphabet| matches!(alphabet, Alphabet::Gsm | Alphabet::Latin1 | Alphabet::Ascii);
+    if is_default
+        && header.is_empty()
+        && has_one_octet_each(content.alphabet)
+        && has_one_octet_each(to.alphabet)
+        && gsm7::reads_as_ascii(&content.body)
+    {
         return (content.body.clone(), content.coding, 0);
     }
     let text = content.text().unwrap_or_default();

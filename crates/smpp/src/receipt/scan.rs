@@ -38,12 +38,12 @@ impl ReceiptKey {
     }
 }
 
-/// The octets of words.
+/// The octets of words, and the dash of ids that are made of two.
 const IN_WORD: [bool; 256] = {
     let mut in_word = [false; 256];
     let mut octet = 0;
     while octet < 128 {
-        in_word[octet] = (octet as u8).is_ascii_alphanumeric();
+        in_word[octet] = (octet as u8).is_ascii_alphanumeric() || octet as u8 == b'-';
         octet += 1;
     }
     in_word
@@ -97,7 +97,7 @@ pub(super) fn scan(text: &[u8]) -> Option<ReceiptFields<'_>> {
 }
 
 /// The parts of a receipt that is written as nearly all are: every key of Appendix B in its order, a space between, and
-/// values of letters and digits.
+/// values of letters, digits and dashes.
 fn in_usual_layout(text: &[u8]) -> Option<ReceiptFields<'_>> {
     let mut rest = text.strip_prefix(b"id:")?;
     let mut until = |next: &[u8]| {

@@ -158,6 +158,20 @@ fn any_shifts() -> impl Strategy<Value = Shifts> {
     (language.clone(), language).prop_map(|(locking, single)| shifts(locking, single))
 }
 
+#[test]
+fn what_reads_as_ascii_is_the_same_in_three_alphabets() {
+    for octet in 0..=u8::MAX {
+        let is_same = octet.is_ascii()
+            && decode(&[octet], Shifts::default()) == char::from(octet).to_string();
+        let is_line_or_shown = matches!(octet, b'\n' | b'\r') || !octet.is_ascii_control();
+        assert_eq!(
+            reads_as_ascii(&[octet]),
+            is_same && is_line_or_shown,
+            "{octet:#04X}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

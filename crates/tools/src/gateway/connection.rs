@@ -128,7 +128,7 @@ impl<D: Dialect> GatewayConnection<D> {
                     }
                 }
                 Event::Request(pdu) => self.take(pdu.sequence, &pdu.body),
-                Event::Response(brought, body) => self.brought(brought, &body),
+                Event::Response(brought, pdu) => self.brought(brought, &pdu.body),
                 Event::Opened(_) => self.receives(),
                 Event::Malformed(_) | Event::Closed(_) | Event::Refused(_) => return false,
                 Event::Stray(_) => {}

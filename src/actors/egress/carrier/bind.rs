@@ -14,7 +14,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ahash::AHashMap;
 use bytes::{Bytes, BytesMut};
 
 use super::gateway::{self, Brought, Gateway};
@@ -37,12 +36,6 @@ use crate::smpp::window::{LATE_MEMORY, LateWindow, Window};
 /// What is brought under a sequence of the gateway.
 type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
 
-/// A request under way.
-struct Flight<G: Gateway> {
-    sequence: G::Sequence,
-    messages: Vec<Waiting>,
-}
-
 /// See the file's documentation.
 pub(super) struct CarrierBind<G: Gateway> {
     protocol: G,
@@ -53,14 +46,11 @@ pub(super) struct CarrierBind<G: Gateway> {
     carrier: Arc<Carrier>,
     state: SessionState,
     bind_type: BindType,
-    /// The connection, since the login; each request has the number of its flight.
-    far: Option<carrier::Session<G, u32>>,
+    /// The connection, since the login; each request has the messages that are in it.
+    far: Option<carrier::Session<G, Vec<Waiting>>>,
     /// Messages that wait for an answer, sent or not.
     messages: LateWindow<InFlight>,
     pending: Pending,
-    flights: AHashMap<u32, Flight<G>>,
-    /// Number of the last flight.
-    flight: u32,
     /// What waits for its answer to the gateway, for [`LATE_MEMORY`].
     came: Window<Came<G>>,
     /// What the session has not taken yet.
@@ -105,8 +95,6 @@ impl<G: Gateway> CarrierBind<G> {
             messages: LateWindow::new(window, plan.config.response_timeout()),
             plan,
             pending: Pending::default(),
-            flights: AHashMap::new(),
-            flight: 0,
             came,
             events: VecDeque::new(),
             second: 0,
@@ -123,7 +111,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// For a connection that a gateway has made: its login, which is right, gets this answer when the session is bound.
     pub(super) fn of_gateway(
-        session: carrier::Session<G, u32>,
+        session: carrier::Session<G, Vec<Waiting>>,
         node: Arc<NodeContext>,
         plan: Arc<OperatorPlan>,
         sequence: G::Sequence,
@@ -206,9 +194,21 @@ impl<G: Gateway> CarrierBind<G> {
     }
 
     fn send_pending(&mut self, now: Instant, out: &mut BytesMut) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let now_ms = clock::now_ms();
+        let second = now_ms.div_euclid(1_000);
+        if second != self.second
+            && let Some(far) = &mut self.far
+        {
+            self.second = second;
+            far.protocol = far.protocol.at(second * 1_000);
+        }
         while !self.pending.is_empty() && self.far.as_ref().is_some_and(|far| far.room() > 0) {
-            let group = self.pending.next(G::MOST_RECIPIENTS);
-            let (late, group) = group.into_iter().partition(Waiting::has_expired);
+            let mut group = self.pending.next(G::MOST_RECIPIENTS);
+            let late = group.extract_if(.., |message| message.has_expired(now_ms));
+            let late: Vec<_> = late.collect();
             // They end in their queue.
             self.refuse(late);
             self.send_group(group, now, out);
@@ -220,31 +220,24 @@ impl<G: Gateway> CarrierBind<G> {
             return;
         };
         self.busy_at = now;
-        let second = clock::now_ms().div_euclid(1_000);
-        if second != self.second {
-            self.second = second;
-            far.protocol = far.protocol.at(second * 1_000);
-        }
         let to = group.iter().map(|message| message.to.clone()).collect();
         let operator = &self.plan.config;
         let body = self
             .protocol
             .submit(operator, &first.carrier, &first.draft, to);
-        self.flight = self.flight.wrapping_add(1);
-        match far.send(body, self.flight, now, out) {
-            Ok(sequence) => {
-                let messages = group;
-                let flight = Flight { sequence, messages };
-                self.flights.insert(self.flight, flight);
+        match far.send(body, group, now, out) {
+            Ok(_) => {}
+            Err(NotSent::Full(group) | NotSent::NotOpen(group)) => {
+                self.pending.give_back(group, false);
             }
-            Err(NotSent::Full(_) | NotSent::NotOpen(_)) => self.pending.give_back(group, false),
-            // One of the recipients may be the reason.
-            Err(NotSent::Unwritable(..)) if group.len() > 1 => self.pending.give_back(group, true),
-            Err(NotSent::Unwritable(_, why)) => {
-                tracing::info!(operator = %operator.id, %why, "a message cannot be written");
-                let number = first.number;
-                self.settle(number, gateway::unwritable(why), Bytes::new(), true);
-            }
+            Err(NotSent::Unwritable(group, why)) => match &group[..] {
+                [one] => {
+                    tracing::info!(operator = %operator.id, %why, "a message cannot be written");
+                    self.settle(one.number, gateway::unwritable(why), Bytes::new(), true);
+                }
+                // One of the recipients may be the reason.
+                _ => self.pending.give_back(group, true),
+            },
         }
     }
 
@@ -274,7 +267,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     fn on_event(
         &mut self,
-        event: carrier::Event<G::Sequence, G::Body, u32>,
+        event: carrier::Event<G::Sequence, G::Body, Vec<Waiting>>,
         now: Instant,
         out: &mut BytesMut,
     ) {
@@ -284,7 +277,7 @@ impl<G: Gateway> CarrierBind<G> {
             }
             carrier::Event::Refused(body) => self.refused(G::refused(&body)),
             carrier::Event::Request(pdu) => self.on_request(pdu.sequence, &pdu.body, now, out),
-            carrier::Event::Response(flight, body) => self.submitted(flight, &body, now),
+            carrier::Event::Response(messages, pdu) => self.submitted(messages, &pdu, now),
             carrier::Event::Malformed(why) => {
                 // It would bring the same again on the next connection.
                 tracing::warn!(operator = %self.plan.config.id, %why, "a gateway sends what cannot be read");
@@ -294,36 +287,30 @@ impl<G: Gateway> CarrierBind<G> {
         }
     }
 
-    fn submitted(&mut self, flight: u32, body: &G::Body, now: Instant) {
-        let Some(Flight { sequence, messages }) = self.flights.remove(&flight) else {
-            return;
-        };
+    fn submitted(
+        &mut self,
+        messages: Vec<Waiting>,
+        pdu: &carrier::Pdu<G::Sequence, G::Body>,
+        now: Instant,
+    ) {
         self.busy_at = now;
-        let results: Option<Vec<(String, CommandStatus)>> = messages
-            .iter()
-            .map(|message| G::submitted(sequence, body, &message.to))
-            .collect();
-        let Some(results) = results else {
+        let Some(status) = G::result(&pdu.body) else {
             return;
         };
         // A result is for the whole request: each message gets its own one if it goes alone.
-        let is_about_one = |status: &CommandStatus| {
-            !matches!(
-                *status,
-                CommandStatus::ESME_ROK
-                    | CommandStatus::ESME_RTHROTTLED
-                    | CommandStatus::ESME_RMSGQFUL
-            )
-        };
-        if messages.len() > 1 && results.iter().any(|(_, status)| is_about_one(status)) {
+        let is_about_one = !matches!(
+            status,
+            CommandStatus::ESME_ROK | CommandStatus::ESME_RTHROTTLED | CommandStatus::ESME_RMSGQFUL
+        );
+        if messages.len() > 1 && is_about_one {
             // What has expired meanwhile is in its queue again.
             let is_due = |message: &Waiting| self.messages.get(message.number).is_some();
             let due = messages.into_iter().filter(is_due).collect();
             return self.pending.give_back(due, true);
         }
-        for (message, (id, status)) in messages.iter().zip(results) {
+        for message in messages {
             let id = if status.is_ok() {
-                id.into()
+                G::id_for(pdu, &message.to).into()
             } else {
                 Bytes::new()
             };

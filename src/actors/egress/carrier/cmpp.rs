@@ -6,7 +6,7 @@ use secrecy::ExposeSecret as _;
 use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
 use crate::cmpp::bodies::{DeliverResp, Submit};
-use crate::cmpp::{Body, Cmpp, Report, status};
+use crate::cmpp::{Body, Cmpp, Pdu, Report, status};
 use crate::config::{Carrier, OperatorConfig};
 use crate::pb::PduDialect;
 use crate::smpp::CommandStatus;
@@ -78,12 +78,18 @@ impl Gateway for Cmpp {
         }))
     }
 
-    fn submitted(_: u32, body: &Body, _: &Bytes) -> Option<(String, CommandStatus)> {
-        let Body::SubmitResp(resp) = body else {
-            return None;
-        };
-        let status = status::smpp(&status::SUBMIT, resp.result.0);
-        Some((resp.msg_id.to_string(), status))
+    fn result(response: &Body) -> Option<CommandStatus> {
+        match response {
+            Body::SubmitResp(resp) => Some(status::smpp(&status::SUBMIT, resp.result.0)),
+            _ => None,
+        }
+    }
+
+    fn id_for(response: &Pdu, _: &[u8]) -> String {
+        match &response.body {
+            Body::SubmitResp(resp) => resp.msg_id.to_string(),
+            _ => String::new(),
+        }
     }
 
     fn brought(&self, body: &Body) -> Option<(u64, Brought)> {

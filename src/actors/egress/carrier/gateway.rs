@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::actors::session::smpp_terms::china;
 use crate::carrier::outcome::Outcome;
-use crate::carrier::{Protocol, SessionConfig, Unwritable};
+use crate::carrier::{Pdu, Protocol, SessionConfig, Unwritable};
 use crate::config::{Carrier, OperatorConfig};
 use crate::pb::PduDialect;
 use crate::smpp::CommandStatus;
@@ -112,13 +112,11 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
         to: Vec<Bytes>,
     ) -> Self::Body;
 
-    /// What the response to the request with this sequence says of our message to this recipient: its id for reports,
-    /// and how it went. `None` if it is another response.
-    fn submitted(
-        sequence: Self::Sequence,
-        body: &Self::Body,
-        to: &Bytes,
-    ) -> Option<(String, CommandStatus)>;
+    /// How our request went; `None` if it is the response to another one.
+    fn result(response: &Self::Body) -> Option<CommandStatus>;
+
+    /// What reports call our message to this recipient, which was taken with this response.
+    fn id_for(response: &Pdu<Self::Sequence, Self::Body>, to: &[u8]) -> String;
 
     /// What a request brings; `None` if nothing is known about this request.
     fn brought(&self, body: &Self::Body) -> Option<(Self::Came, Brought)>;

@@ -44,7 +44,10 @@ pub(super) struct Pending(VecDeque<Waiting>);
 impl Waiting {
     /// What has just come from the session.
     pub fn new(number: u32, message: &SubmitSm, carrier: Arc<Carrier>, since: Instant) -> Self {
-        let now = clock::now_ms();
+        let until = match &message.validity_period {
+            none if none.is_empty() => None,
+            time => parse_time(time, clock::now_ms()).ok().flatten(),
+        };
         Self {
             number,
             to: message.destination_addr.clone(),
@@ -52,13 +55,13 @@ impl Waiting {
             carrier,
             alone: false,
             since,
-            until: parse_time(&message.validity_period, now).ok().flatten(),
+            until,
         }
     }
 
-    /// Whether its time has passed while it waited for a slow gateway.
-    pub fn has_expired(&self) -> bool {
-        self.until.is_some_and(|until| until <= clock::now_ms())
+    /// Whether its time has passed at `now` (Unix milliseconds) while it waited for a slow gateway.
+    pub fn has_expired(&self, now: i64) -> bool {
+        self.until.is_some_and(|until| until <= now)
     }
 }
 
@@ -87,7 +90,12 @@ impl Pending {
     pub fn next(&mut self, most: usize) -> Vec<Waiting> {
         let mut group: Vec<Waiting> = self.0.pop_front().into_iter().collect();
         let shares = |first: &&Waiting| most > 1 && !first.alone;
-        let Some(first) = group.first().filter(shares) else {
+        // Where every text is another one, this is all that is looked at.
+        let has_others = |first: &&Waiting| {
+            let mut near = self.0.iter().take(PASSED_OVER);
+            near.any(|other| other.draft.content == first.draft.content)
+        };
+        let Some(first) = group.first().filter(shares).filter(has_others) else {
             return group;
         };
         // Recipients of what is in the group and of what was passed over: nothing else may go to them now.
@@ -146,9 +154,10 @@ mod tests {
             };
             Waiting::new(1, &message, Arc::default(), Instant::now())
         };
-        assert!(!until("").has_expired(), "its gateway decides");
-        assert!(!until("000000000040000R").has_expired());
-        assert!(until("200101000000000+").has_expired());
+        let now = clock::now_ms();
+        assert!(!until("").has_expired(now), "its gateway decides");
+        assert!(!until("000000000040000R").has_expired(now));
+        assert!(until("200101000000000+").has_expired(now));
     }
 
     fn waiting(number: u32, to: &str, text: &str) -> Waiting {

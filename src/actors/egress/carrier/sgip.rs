@@ -19,7 +19,7 @@ use crate::sgip::bodies::{
     Bind, BindResp, CheckUserResp, Deliver, DeliverResp, Report, ReportResp, Submit, TraceResp,
     UserRptResp,
 };
-use crate::sgip::{Body, Sequence, Sgip, status};
+use crate::sgip::{Body, Pdu, Sequence, Sgip, status};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 use crate::smpp::time::parse_time;
@@ -125,11 +125,15 @@ impl Gateway for Sgip {
         }))
     }
 
-    fn submitted(sequence: Sequence, body: &Body, to: &Bytes) -> Option<(String, CommandStatus)> {
-        let Body::SubmitResp(resp) = body else {
-            return None;
-        };
-        Some((id_of(sequence, to), status::smpp(resp.result)))
+    fn result(response: &Body) -> Option<CommandStatus> {
+        match response {
+            Body::SubmitResp(resp) => Some(status::smpp(resp.result)),
+            _ => None,
+        }
+    }
+
+    fn id_for(response: &Pdu, to: &[u8]) -> String {
+        id_of(response.sequence, to)
     }
 
     fn brought(&self, body: &Body) -> Option<(Came, Brought)> {

@@ -13,7 +13,7 @@ use crate::smgp::bodies::{
     CHARGE_USER_TYPE, Deliver, DeliverResp, LINK_ID, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit,
     TP_PID, TP_UDHI,
 };
-use crate::smgp::{Body, Report, Smgp, login, status};
+use crate::smgp::{Body, Pdu, Report, Smgp, login, status};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 
@@ -82,11 +82,18 @@ impl Gateway for Smgp {
         }))
     }
 
-    fn submitted(_: u32, body: &Body, _: &Bytes) -> Option<(String, CommandStatus)> {
-        let Body::SubmitResp(resp) = body else {
-            return None;
-        };
-        Some((HEXUPPER.encode(&resp.msg_id.0), status::smpp(resp.status)))
+    fn result(response: &Body) -> Option<CommandStatus> {
+        match response {
+            Body::SubmitResp(resp) => Some(status::smpp(resp.status)),
+            _ => None,
+        }
+    }
+
+    fn id_for(response: &Pdu, _: &[u8]) -> String {
+        match &response.body {
+            Body::SubmitResp(resp) => HEXUPPER.encode(&resp.msg_id.0),
+            _ => String::new(),
+        }
     }
 
     fn brought(&self, body: &Body) -> Option<([u8; 10], Brought)> {

@@ -25,7 +25,8 @@ const IN_CHINA: &str = "032+";
 pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> CarrierMessage {
     let content = message.payload();
     let has_header = message.esm_class & esm_class(true) != 0;
-    let header = UserDataHeader::split(&content).ok().filter(|_| has_header);
+    let header = has_header.then(|| UserDataHeader::split(&content).ok());
+    let header = header.flatten();
     let concat = header.as_ref().and_then(|(header, _)| header.concat());
     let part = concat.map_or((1, 1), |concat| (concat.total, concat.sequence));
     let text_at = header.map_or(0, |(_, text)| content.len() - text.len());

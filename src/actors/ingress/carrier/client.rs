@@ -275,7 +275,13 @@ impl CmppClient {
             carrier::Event::Login(pdu) => Some(self.log_in(pdu, now, out)),
             carrier::Event::Request(pdu) if is_bound => self.on_request(pdu, out),
             // It may be to a message that has expired, or to a report.
-            carrier::Event::Response((), Body::DeliverResp(resp))
+            carrier::Event::Response(
+                (),
+                carrier::Pdu {
+                    body: Body::DeliverResp(resp),
+                    ..
+                },
+            )
             | carrier::Event::Stray(carrier::Pdu {
                 body: Body::DeliverResp(resp),
                 ..

@@ -26,14 +26,9 @@ impl<G: Gateway> CarrierBind<G> {
             return Vec::new();
         }
         let far = self.far.as_mut().map(|far| far.on_tick(now, out));
-        if let Some(far) = far {
-            for expired in &far.expired {
-                self.flights.remove(expired);
-            }
-            if let Some(closed) = far.closed {
-                self.ended(closed);
-                return Vec::new();
-            }
+        if let Some(closed) = far.and_then(|far| far.closed) {
+            self.ended(closed);
+            return Vec::new();
         }
         let since = |at: Instant| now.saturating_duration_since(at);
         if self.state == SessionState::Unbinding
@@ -95,8 +90,8 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// Whether a request has brought nothing, not even another sign of life.
     fn may_be_gone(&self, now: Instant) -> bool {
-        let is_silent = |far: &carrier::Session<G, u32>| far.is_silent(now, Duration::ZERO);
-        self.asked_at.is_some() || self.far.as_ref().is_some_and(is_silent)
+        self.asked_at.is_some()
+            || (self.far.as_ref()).is_some_and(|far| far.is_silent(now, Duration::ZERO))
     }
 
     /// What waits for a slow gateway goes back to its queue before it counts as unanswered: it was never sent. For one that
@@ -134,6 +129,6 @@ impl<G: Gateway> CarrierBind<G> {
             && matches!(self.state, SessionState::Bound(_))
             && !self.is_theirs
             && (self.pending.is_empty() || self.is_retiring)
-            && self.flights.is_empty()
+            && self.far.as_ref().is_none_or(carrier::Session::is_idle)
     }
 }
