@@ -11,10 +11,9 @@ use tokio::time::Instant;
 
 use super::exchange::{CoreEvent, HandsetSubmission, SubmissionRequest};
 use super::{GsmInterface, INTAKE, count};
-use crate::actors::ingress::ingest::Submit;
+use crate::actors::ingress::ingest::{Keys, Submit};
 use crate::actors::ingress::operations::{self, Asker};
 use crate::actors::routing::rewrite;
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::content::handset::{self, CommandType};
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
@@ -194,7 +193,7 @@ impl GsmInterface {
             to,
             ..SubmitBatch::default()
         };
-        let submit = Timed::new(Submit(batch), &self.node.mailboxes.ingest);
+        let submit = Submit::timed(batch, Keys::None, &self.node);
         let request = self.options.ingest.send(submit);
         let turn = self.accepted.begin();
         ctx.spawn(request.into_actor(self).map(move |accepted, interface, _| {

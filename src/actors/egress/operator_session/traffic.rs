@@ -9,9 +9,8 @@ use tokio::time::Instant;
 
 use super::OperatorSession;
 use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
-use crate::actors::ingress::ingest::{self, Submit};
+use crate::actors::ingress::ingest::{self, Keys, Submit};
 use crate::actors::receipts::{alert, said};
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::smpp_terms;
 use crate::content::pdu;
 use crate::pb::{MessageState, OperatorReceipt, ReceiptBatch, Sent, SentBatch, SubmitReply};
@@ -216,10 +215,8 @@ impl OperatorSession {
             });
         }
         if let Some((batch, sequences, arriving)) = self.core.take_batch(operator) {
-            let request = self
-                .options
-                .ingest
-                .send(Timed::new(Submit(batch), &node.mailboxes.ingest));
+            let submit = Submit::timed(batch, Keys::None, &node);
+            let request = self.options.ingest.send(submit);
             let turn = self.accepted.begin();
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.core.answered(arriving);

@@ -76,9 +76,11 @@ impl CmppClient {
         let has_header = submit.tp_udhi & 1 != 0;
         // The session takes data_coding 0 for ASCII.
         let gbk = text::part_in_gbk(submit.msg_fmt, &submit.msg_content.0, has_header);
+        let (message, recipients) = submission_of(submit, self.session.protocol);
         Some(ClientEvent::Submit {
             sequence,
-            submission: submission_of(submit, self.session.protocol),
+            message,
+            recipients,
             gbk,
         })
     }

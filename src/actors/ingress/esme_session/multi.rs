@@ -6,17 +6,15 @@
 
 use std::collections::HashSet;
 
-use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use actix::Context;
 use bytes::Bytes;
 
 use super::EsmeSession;
-use crate::actors::ingress::ingest::Submit;
 use crate::actors::receipts::shown_id::IdNotation;
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::config::DistributionLists;
 use crate::content::door::ADDRESS;
 use crate::domain::address::{normalise, plain};
-use crate::pb::{Submission, SubmitBatch, SubmitResult};
+use crate::pb::{Message, Submission, SubmitBatch, SubmitReply, SubmitResult};
 use crate::smpp::{
     Body, CommandId, CommandStatus, DestAddress, Pdu, SubmitMulti, SubmitMultiResp, SubmitSm, Tlvs,
     UnsuccessSme, tag,
@@ -149,31 +147,30 @@ impl Multi {
 // === impl EsmeSession ===
 
 impl EsmeSession {
-    /// Takes a request in; it leaves with what else this socket read brought.
-    pub(super) fn submit_multi(
+    pub(super) fn submit_multi(&mut self, sequence: u32, mut multi: SubmitMulti) {
+        let wanted = std::mem::take(&mut multi.dest_address);
+        let template = self.carried(submit_sm_of(multi), None);
+        self.submit_to_each(sequence, wanted, &template);
+    }
+
+    /// Takes a message to many in; it leaves with what else this socket read brought.
+    pub(super) fn submit_to_each(
         &mut self,
         sequence: u32,
-        mut multi: SubmitMulti,
-        gbk: Option<Bytes>,
+        wanted: Vec<DestAddress>,
+        template: &Message,
     ) {
         let Some(account) = &self.account else { return };
-        let wanted = std::mem::take(&mut multi.dest_address);
         let (destinations, failures) = match unfold(wanted, &account.config.lists) {
             Ok(unfolded) => unfolded,
-            Err(status) => {
-                self.core.write(|protocol, out| {
-                    protocol.refuse(CommandId::SUBMIT_MULTI, sequence, status, out);
-                });
-                return;
-            }
+            Err(status) => return self.refuse_multi(sequence, status),
         };
-        let template = self.carried(submit_sm_of(multi), gbk);
         let submissions = destinations
             .iter()
             .enumerate()
             .map(|(at, one)| Submission {
                 sequence: at as u32,
-                message: Some(Box::new(crate::pb::Message {
+                message: Some(Box::new(Message {
                     dest_ton: u32::from(one.ton),
                     dest_npi: u32::from(one.npi),
                     destination: one.address.clone(),
@@ -204,36 +201,24 @@ impl EsmeSession {
                 alphabet_is_fixed: self.core.protocol.is_cmpp(),
                 ..SubmitBatch::default()
             };
-            let count = batch.submissions.len();
             let arriving = self.core.arriving(sender, &batch.submissions);
-            self.core.snapshot.received_total += count as u64;
-            let request = self
-                .ingest
-                .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
-            let turn = self.accepted.begin();
-            ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-                session.core.answered(arriving);
-                match &reply {
-                    Ok(accepted) => {
-                        let results = &accepted.reply.results;
-                        let congestion = session.congestion(results);
-                        let answer = multi.answer(results, session.id_form(), congestion);
-                        session
-                            .core
-                            .write(|protocol, out| protocol.answer(&answer, out));
-                    }
-                    // Whether it was accepted is unknown, so the sender must ask again.
-                    Err(_) => {
-                        let status = CommandStatus::ESME_RSYSERR;
-                        session.core.write(|protocol, out| {
-                            protocol.refuse(CommandId::SUBMIT_MULTI, multi.sequence, status, out);
-                        });
-                    }
+            self.hand_over(batch, arriving, ctx, move |session, reply| match reply {
+                Some(SubmitReply { results }) => {
+                    let congestion = session.congestion(results);
+                    let answer = multi.answer(results, session.id_form(), congestion);
+                    session
+                        .core
+                        .write(|protocol, out| protocol.answer(&answer, out));
                 }
-                session.accepted.pass_on(turn, reply.ok());
-                session.go_on(ctx);
-            }));
+                None => session.refuse_multi(multi.sequence, CommandStatus::ESME_RSYSERR),
+            });
         }
+    }
+
+    fn refuse_multi(&mut self, sequence: u32, status: CommandStatus) {
+        self.core.write(|protocol, out| {
+            protocol.refuse(CommandId::SUBMIT_MULTI, sequence, status, out);
+        });
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, TextSource};
 use crate::actors::context::traced;
-use crate::actors::ingress::ingest::{Intake, accept_answer};
+use crate::actors::ingress::ingest::{Intake, Keys, admit};
 use crate::actors::multipart::assembly::{CommitOutcome, move_on};
 use crate::actors::receipts::final_state;
 use crate::actors::routing::policy::BucketRequest;
@@ -135,7 +135,7 @@ async fn answer(
         encoded: true,
         ..SubmitBatch::default()
     };
-    let accepted = accept_answer(Arc::clone(&intake), batch, ends).await;
+    let accepted = admit(Arc::clone(&intake), batch, Keys::None, ends).await;
     let result = accepted.reply.results.first();
     let status = CommandStatus(result.map_or(CommandStatus::ESME_RSYSERR.0, |one| one.status));
     let ended = accepted.ended;
