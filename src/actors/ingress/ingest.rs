@@ -20,7 +20,7 @@ use futures_util::FutureExt;
 
 pub use self::accepted::Accepted;
 pub use self::check::alphabet_of;
-pub(in crate::actors::ingress) use self::check::{bringer, no_route, no_such_number};
+pub(in crate::actors::ingress) use self::check::{bringer, no_route, no_such_number, take_tokens};
 pub use self::intake::Intake;
 pub use self::keys::Keys;
 
