@@ -54,13 +54,9 @@ impl Sequence {
     /// As it is in a header.
     #[must_use]
     pub fn octets(self) -> [u8; 12] {
+        let parts = [self.node, self.time, self.counter].map(u32::to_be_bytes);
         let mut octets = [0; 12];
-        for (part, octets) in [self.node, self.time, self.counter]
-            .into_iter()
-            .zip(octets.chunks_mut(4))
-        {
-            octets.copy_from_slice(&part.to_be_bytes());
-        }
+        octets.copy_from_slice(parts.as_flattened());
         octets
     }
 
