@@ -78,8 +78,7 @@ impl CallbackSession {
             what,
             since: message.waits_since(),
             traced: TracedAttempt::begin(&self.node, self.queue.id, &message, what, attempt),
-            message: None,
-            receipt_expected: false,
+            ..InFlight::default()
         };
         let is_copy = content::is_receipt_copy(&message);
         let callback = match (what, stored) {

@@ -18,6 +18,7 @@ use crate::clock;
 use crate::content::handset::{self, CommandType};
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::pb::{Message, Submission, SubmitBatch};
+use crate::smpp::CommandStatus;
 use crate::sms::tpdu::{Direction, SmsCommand, TpduKind};
 
 /// What counts an RP-ACK, which has no cause.
@@ -231,24 +232,32 @@ impl GsmInterface {
         request: HandsetSubmission,
         ctx: &mut Context<Self>,
     ) {
-        self.intake += 1;
         let asker = self.asker(account);
         let carried_out =
             async move { operations::handset::carry_out(&asker, order, &command, &msisdn).await };
-        ctx.spawn(
-            carried_out
-                .into_actor(self)
-                .map(move |result, interface, _| {
-                    interface.intake = interface.intake.saturating_sub(1);
-                    match result {
-                        Ok(()) => interface.accept_mo(&request),
-                        Err(status) => {
-                            interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
-                        }
-                    }
-                    interface.read_on();
-                }),
-        );
+        self.answer_by(carried_out, request, ctx, |_, (), _| {});
+    }
+
+    /// Answers a command of a handset by how this work ends; `then` goes on with its subscriber if that is well.
+    pub(super) fn answer_by<T: 'static>(
+        &mut self,
+        work: impl Future<Output = Result<T, CommandStatus>> + 'static,
+        request: HandsetSubmission,
+        ctx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, T, String) + 'static,
+    ) {
+        self.intake += 1;
+        ctx.spawn(work.into_actor(self).map(move |done, interface, _| {
+            interface.intake = interface.intake.saturating_sub(1);
+            match done {
+                Ok(done) => {
+                    interface.accept_mo(&request);
+                    then(interface, done, request.subscriber);
+                }
+                Err(status) => interface.refuse_mo(&request, gsm_result::mo_cause(status.0)),
+            }
+            interface.read_on();
+        }));
     }
 
     /// More may be read, if not too much waits for its commit.
