@@ -228,12 +228,8 @@ impl EsmeSession {
             Event::Close(_) => self.end(),
             Event::Answered { status, .. } => {
                 self.core.snapshot.errors_total += 1;
-                self.core
-                    .node
-                    .metrics
-                    .malformed
-                    .get_or_create(&status_label(status.0))
-                    .inc();
+                let malformed = &self.core.node.metrics.malformed;
+                malformed.get_or_create(&status_label(status.0)).inc();
             }
         }
     }
