@@ -81,8 +81,8 @@ impl EsmeSession {
         });
     }
 
-    /// Hands a batch to Ingest; `answer` gets its reply after the commit. It gets none if Ingest failed on this batch: whether
-    /// it was accepted is unknown then, so the sender must ask again rather than believe.
+    /// Hands a batch to Ingest; `answer` gets its reply after the commit. It gets none if Ingest failed on this batch:
+    /// whether it was accepted is unknown then, so the sender must ask again rather than believe.
     pub(super) fn hand_over(
         &mut self,
         batch: SubmitBatch,

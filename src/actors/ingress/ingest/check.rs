@@ -110,7 +110,8 @@ async fn ask(node: &NodeContext, sender: u32, wanted: u32) -> u32 {
     taken.map_or(0, |taken| taken.granted)
 }
 
-/// At most so many tokens of a bucket; `None` while Throttle is restarting. Refusing is safe then, because senders try again.
+/// At most so many tokens of a bucket; `None` while Throttle is restarting. Refusing is safe then, because senders try
+/// again.
 pub(in crate::actors::ingress) async fn take_tokens(
     node: &NodeContext,
     key: u32,
