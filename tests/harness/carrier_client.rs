@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use bytes::Bytes;
 use smsc::carrier::fields::{Content, Recipients, Widened};
-use smsc::cmpp::bodies::{Cancel, Deliver, DeliverResp, Query, QueryResp, Submit, SubmitResp};
+use smsc::cmpp::bodies::{Cancel, Deliver, MessageResp, Query, QueryResp, Submit};
 use smsc::cmpp::{Body, Cmpp, Report};
 
 use super::gateway::Line;
@@ -112,7 +112,7 @@ impl CarrierClient {
         let pdu = self.line.expect_of("a CMPP_SUBMIT_RESP", |pdu| {
             pdu.sequence == sequence && matches!(pdu.body, Body::SubmitResp(_))
         });
-        let Body::SubmitResp(SubmitResp { msg_id, result }) = pdu.body else {
+        let Body::SubmitResp(MessageResp { msg_id, result }) = pdu.body else {
             unreachable!("it was looked at");
         };
         (result.0, msg_id)
@@ -147,7 +147,7 @@ impl CarrierClient {
 
     pub fn answer(&mut self, sequence: u32, msg_id: u64, result: u32) {
         let result = Widened(result);
-        let resp = DeliverResp { msg_id, result };
+        let resp = MessageResp { msg_id, result };
         self.line.send(sequence, Body::DeliverResp(resp));
     }
 

@@ -277,7 +277,7 @@ mod tests {
     fn a_pdu_of_a_carrier_is_explained_in_the_same_words() {
         use smsc_carrier::Protocol as _;
         use smsc_carrier::fields::{Content, Recipients, Widened};
-        use smsc_cmpp::bodies::{Submit, SubmitResp};
+        use smsc_cmpp::bodies::{MessageResp, Submit};
         use smsc_cmpp::{Body, Cmpp, Pdu};
 
         let seen = |body: Body| {
@@ -309,7 +309,7 @@ mod tests {
             (pdu.text.as_deref(), step.status.as_str()),
             (Some("你"), "")
         );
-        let step = seen(Body::SubmitResp(SubmitResp {
+        let step = seen(Body::SubmitResp(MessageResp {
             msg_id: 77,
             result: Widened(8),
         }));

@@ -126,6 +126,16 @@ pub struct Content<const WIDTH: usize, const MOST: usize>(pub Bytes);
 /// The first version with the widths called new.
 const NEW_VERSION: u8 = 0x30;
 
+// === impl Unwritable ===
+
+impl Unwritable {
+    /// A field of this name that has this problem.
+    #[must_use]
+    pub fn new(field: &'static str, problem: &'static str) -> Self {
+        Self { field, problem }
+    }
+}
+
 // === impl Reader ===
 
 impl<'a> Reader<'a> {
@@ -250,8 +260,7 @@ impl<'a> Writer<'a> {
 
     fn text(&mut self, field: &'static str, text: &[u8], octets: usize) -> Result<(), Unwritable> {
         if text.contains(&0) {
-            let problem = "it contains NUL, which ends a text";
-            return Err(Unwritable { field, problem });
+            return Err(Unwritable::new(field, "it contains NUL, which ends a text"));
         }
         self.padded(field, text, octets)
     }
@@ -263,8 +272,7 @@ impl<'a> Writer<'a> {
         octets: usize,
     ) -> Result<(), Unwritable> {
         let Some(padding) = octets.checked_sub(text.len()) else {
-            let problem = "it is too long";
-            return Err(Unwritable { field, problem });
+            return Err(Unwritable::new(field, "it is too long"));
         };
         self.out.put_slice(text);
         self.out.put_bytes(0, padding);
@@ -370,10 +378,7 @@ impl Field for Newer {
         match (writer.version >= NEW_VERSION, self.0) {
             (true, octet) => octet.write(writer, name),
             (false, 0) => Ok(()),
-            (false, _) => Err(Unwritable {
-                field: name,
-                problem: "it exists from version 3.0 on",
-            }),
+            (false, _) => Err(Unwritable::new(name, "it exists from version 3.0 on")),
         }
     }
 
@@ -395,10 +400,7 @@ impl Field for Widened {
         match (writer.version >= NEW_VERSION, u8::try_from(self.0)) {
             (true, _) => self.0.write(writer, name),
             (false, Ok(octet)) => octet.write(writer, name),
-            (false, Err(_)) => Err(Unwritable {
-                field: name,
-                problem: "it has one octet before version 3.0",
-            }),
+            (false, Err(_)) => Err(Unwritable::new(name, "it has one octet before version 3.0")),
         }
     }
 
@@ -427,10 +429,7 @@ impl<const OLD: usize, const NEW: usize, const MOST: usize> Field for Recipients
             (1..=most).contains(&usize::from(*count))
         });
         let Some(count) = count else {
-            return Err(Unwritable {
-                field: name,
-                problem: "it has no recipients, or too many",
-            });
+            return Err(Unwritable::new(name, "it has no recipients, or too many"));
         };
         count.write(writer, name)?;
         let octets = width(writer.version, OLD, NEW);
@@ -458,10 +457,7 @@ impl<const WIDTH: usize, const MOST: usize> Field for Content<WIDTH, MOST> {
             .ok()
             .filter(|_| self.0.len() <= MOST);
         let Some(length) = length else {
-            return Err(Unwritable {
-                field: name,
-                problem: "it is too long",
-            });
+            return Err(Unwritable::new(name, "it is too long"));
         };
         match WIDTH {
             1 => (length as u8).write(writer, name)?,

@@ -6,7 +6,6 @@
 //! its connection ended: nobody knows what became of it.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::{AHashMap, RandomState};

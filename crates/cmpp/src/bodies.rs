@@ -16,11 +16,11 @@ commands! {
     /// A message to handsets (§8.4.3.1).
     Submit(Box<Submit>) = 0x0000_0004, "CMPP_SUBMIT";
     /// Its response (§8.4.3.2).
-    SubmitResp(SubmitResp) = 0x8000_0004, "CMPP_SUBMIT_RESP";
+    SubmitResp(MessageResp) = 0x8000_0004, "CMPP_SUBMIT_RESP";
     /// A message from a handset, or a report (§8.4.5.1).
     Deliver(Box<Deliver>) = 0x0000_0005, "CMPP_DELIVER";
     /// Its response (§8.4.5.2).
-    DeliverResp(DeliverResp) = 0x8000_0005, "CMPP_DELIVER_RESP";
+    DeliverResp(MessageResp) = 0x8000_0005, "CMPP_DELIVER_RESP";
     /// Asks for the numbers of a day (§8.4.4.1).
     Query(Query) = 0x0000_0006, "CMPP_QUERY";
     /// Its response (§8.4.4.2).
@@ -112,9 +112,9 @@ body! {
         link_id: Tail<8, 20> = "LinkID",
     }
 
-    /// CMPP_SUBMIT_RESP (§8.4.3.2).
-    SubmitResp {
-        /// The message's id, which its report has.
+    /// CMPP_SUBMIT_RESP (§8.4.3.2) and CMPP_DELIVER_RESP (§8.4.5.2).
+    MessageResp {
+        /// The message's id, which its report has; or that of the CMPP_DELIVER.
         msg_id: u64 = "Msg_Id",
         /// 0 when it is taken; see [`crate::status::SUBMIT`].
         result: Widened = "Result",
@@ -182,14 +182,6 @@ body! {
         msg_content: Content<1, 160> = "Msg_Content",
         /// Reserved; the LinkID in 3.0.
         link_id: Tail<8, 20> = "LinkID",
-    }
-
-    /// CMPP_DELIVER_RESP (§8.4.5.2).
-    DeliverResp {
-        /// That of the CMPP_DELIVER.
-        msg_id: u64 = "Msg_Id",
-        /// 0 when it is taken.
-        result: Widened = "Result",
     }
 
     /// CMPP_CANCEL (§8.4.6.1).

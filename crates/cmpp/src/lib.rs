@@ -175,21 +175,20 @@ impl Protocol for Cmpp {
     }
 
     fn refuse_sequence(request: &Body) -> Option<Body> {
-        let result = smsc_carrier::fields::Widened(status::SEQUENCE);
+        let refused = |msg_id| bodies::MessageResp {
+            msg_id,
+            result: smsc_carrier::fields::Widened(status::SEQUENCE),
+        };
         match request {
-            Body::Submit(_) => Some(Body::SubmitResp(bodies::SubmitResp { msg_id: 0, result })),
-            Body::Deliver(deliver) => Some(Body::DeliverResp(bodies::DeliverResp {
-                msg_id: deliver.msg_id,
-                result,
-            })),
+            Body::Submit(_) => Some(Body::SubmitResp(refused(0))),
+            Body::Deliver(deliver) => Some(Body::DeliverResp(refused(deliver.msg_id))),
             _ => None,
         }
     }
 
     fn takes(response: &Body) -> bool {
         match response {
-            Body::SubmitResp(resp) => resp.result.0 == status::OK,
-            Body::DeliverResp(resp) => resp.result.0 == status::OK,
+            Body::SubmitResp(resp) | Body::DeliverResp(resp) => resp.result.0 == status::OK,
             _ => false,
         }
     }

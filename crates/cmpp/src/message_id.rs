@@ -20,28 +20,20 @@ pub struct MessageId {
     pub number: u16,
 }
 
-/// The widths in bits, from the left.
-const WIDTHS: [u32; 7] = [4, 5, 5, 6, 6, 22, 16];
-
 // === impl MessageId ===
 
 impl MessageId {
     /// Its number in a PDU.
     #[must_use]
     pub fn to_u64(self) -> u64 {
-        let parts = [
-            self.month.into(),
-            self.day.into(),
-            self.hour.into(),
-            self.minute.into(),
-            self.second.into(),
-            self.gateway.into(),
-            self.number.into(),
-        ];
-        let parts = parts.into_iter().zip(WIDTHS);
-        parts.fold(0, |id: u64, (part, width): (u64, u32)| {
-            id << width | part & ((1 << width) - 1)
-        })
+        let part = |value: u64, low: u32, width: u32| (value & ((1 << width) - 1)) << low;
+        part(self.month.into(), 60, 4)
+            | part(self.day.into(), 55, 5)
+            | part(self.hour.into(), 50, 5)
+            | part(self.minute.into(), 44, 6)
+            | part(self.second.into(), 38, 6)
+            | part(self.gateway.into(), 16, 22)
+            | part(self.number.into(), 0, 16)
     }
 
     /// The parts of a number.

@@ -9,7 +9,7 @@ use smsc_carrier::{Event, NotSent, Session};
 use smsc_smpp::CommandStatus;
 
 use super::*;
-use crate::bodies::{ConnectResp, Deliver, DeliverResp, Submit, SubmitResp};
+use crate::bodies::{ConnectResp, Deliver, MessageResp, Submit};
 
 const TIMESTAMP: u32 = 1_021_080_510;
 
@@ -244,7 +244,7 @@ fn a_window_and_its_responses() {
     let requests = std::iter::from_fn(|| server.next_event(now, &mut back));
     assert_eq!(requests.count(), 2);
     let resp = |msg_id| {
-        Body::SubmitResp(SubmitResp {
+        Body::SubmitResp(MessageResp {
             msg_id,
             result: Widened(0),
         })
@@ -381,7 +381,7 @@ fn any_pdu() -> impl Strategy<Value = Body> {
                     src_terminal_id: smsc_carrier::fields::Varying(number.into()),
                     ..Deliver::default()
                 })),
-                _ => Body::DeliverResp(DeliverResp {
+                _ => Body::DeliverResp(MessageResp {
                     msg_id,
                     result: Widened(octet.into()),
                 }),

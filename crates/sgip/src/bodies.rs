@@ -8,7 +8,7 @@ commands! {
     /// Opens the session.
     Bind(Bind) = 0x0000_0001, "Bind";
     /// Its response.
-    BindResp(BindResp) = 0x8000_0001, "Bind_Resp";
+    BindResp(ResultResp) = 0x8000_0001, "Bind_Resp";
     /// Ends the session.
     Unbind(Unbind) = 0x0000_0002, "Unbind";
     /// Its response.
@@ -16,15 +16,15 @@ commands! {
     /// A message to handsets.
     Submit(Box<Submit>) = 0x0000_0003, "Submit";
     /// Its response.
-    SubmitResp(SubmitResp) = 0x8000_0003, "Submit_Resp";
+    SubmitResp(ResultResp) = 0x8000_0003, "Submit_Resp";
     /// A message from a handset.
     Deliver(Box<Deliver>) = 0x0000_0004, "Deliver";
     /// Its response.
-    DeliverResp(DeliverResp) = 0x8000_0004, "Deliver_Resp";
+    DeliverResp(ResultResp) = 0x8000_0004, "Deliver_Resp";
     /// What became of a Submit.
     Report(Report) = 0x0000_0005, "Report";
     /// Its response.
-    ReportResp(ReportResp) = 0x8000_0005, "Report_Resp";
+    ReportResp(ResultResp) = 0x8000_0005, "Report_Resp";
     /// Asks what a user of an SP may do.
     CheckUser(CheckUser) = 0x0000_0010, "CheckUser";
     /// Its response.
@@ -32,7 +32,7 @@ commands! {
     /// Tells the state of a user.
     UserRpt(UserRpt) = 0x0000_0011, "UserRpt";
     /// Its response.
-    UserRptResp(UserRptResp) = 0x8000_0011, "UserRpt_Resp";
+    UserRptResp(ResultResp) = 0x8000_0011, "UserRpt_Resp";
     /// Asks where a message is.
     Trace(Trace) = 0x0000_1000, "Trace";
     /// Its response.
@@ -208,44 +208,23 @@ body! {
         reserve: Tail<8, 8> = "Reserve",
     }
 
-    /// Bind_Resp.
-    BindResp {
+    /// Bind_Resp, Submit_Resp, Deliver_Resp, Report_Resp and UserRpt_Resp.
+    ResultResp {
         /// 0 when it is taken; see [`crate::status`].
         result: u8 = "Result",
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
+}
 
-    /// Submit_Resp.
-    SubmitResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-
-    /// Deliver_Resp.
-    DeliverResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-
-    /// Report_Resp.
-    ReportResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-
-    /// UserRpt_Resp.
-    UserRptResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
+impl ResultResp {
+    /// With this result.
+    #[must_use]
+    pub fn of(result: u8) -> Self {
+        Self {
+            result,
+            ..Self::default()
+        }
     }
 }
 
@@ -262,11 +241,7 @@ impl Field for TraceNodes {
 
     fn write(&self, writer: &mut Writer, name: &'static str) -> Result<(), Unwritable> {
         let Ok(count) = u8::try_from(self.0.len()) else {
-            let problem = "it has more than 255 nodes";
-            return Err(Unwritable {
-                field: name,
-                problem,
-            });
+            return Err(Unwritable::new(name, "it has more than 255 nodes"));
         };
         count.write(writer, name)?;
         let mut nodes = self.0.iter();

@@ -54,13 +54,9 @@ impl Sequence {
     /// As it is in a header.
     #[must_use]
     pub fn octets(self) -> [u8; 12] {
+        let parts = [self.node, self.time, self.counter].map(u32::to_be_bytes);
         let mut octets = [0; 12];
-        for (part, octets) in [self.node, self.time, self.counter]
-            .into_iter()
-            .zip(octets.chunks_mut(4))
-        {
-            octets.copy_from_slice(&part.to_be_bytes());
-        }
+        octets.copy_from_slice(parts.as_flattened());
         octets
     }
 
@@ -187,32 +183,23 @@ impl Protocol for Sgip {
     }
 
     fn refuse_sequence(request: &Body) -> Option<Body> {
-        use bodies::{DeliverResp, ReportResp, SubmitResp, UserRptResp};
-        macro_rules! refused {
-            ($resp:ident) => {
-                Body::$resp($resp {
-                    result: status::SEQUENCE,
-                    ..$resp::default()
-                })
-            };
-        }
+        let refused = bodies::ResultResp::of(status::SEQUENCE);
         Some(match request {
-            Body::Submit(_) => refused!(SubmitResp),
-            Body::Deliver(_) => refused!(DeliverResp),
-            Body::Report(_) => refused!(ReportResp),
-            Body::UserRpt(_) => refused!(UserRptResp),
+            Body::Submit(_) => Body::SubmitResp(refused),
+            Body::Deliver(_) => Body::DeliverResp(refused),
+            Body::Report(_) => Body::ReportResp(refused),
+            Body::UserRpt(_) => Body::UserRptResp(refused),
             _ => return None,
         })
     }
 
     fn takes(response: &Body) -> bool {
-        let result = match response {
-            Body::SubmitResp(resp) => resp.result,
-            Body::DeliverResp(resp) => resp.result,
-            Body::ReportResp(resp) => resp.result,
-            Body::UserRptResp(resp) => resp.result,
-            _ => return false,
-        };
-        result == status::OK
+        match response {
+            Body::SubmitResp(resp)
+            | Body::DeliverResp(resp)
+            | Body::ReportResp(resp)
+            | Body::UserRptResp(resp) => resp.result == status::OK,
+            _ => false,
+        }
     }
 }

@@ -9,9 +9,7 @@ use smsc_carrier::{Event, Repeats, Session};
 use smsc_smpp::CommandStatus;
 
 use super::*;
-use crate::bodies::{
-    Bind, BindResp, Deliver, DeliverResp, Report, Submit, SubmitResp, TraceNode, TraceResp,
-};
+use crate::bodies::{Bind, Deliver, Report, ResultResp, Submit, TraceNode, TraceResp};
 
 const SGIP: Sgip = Sgip {
     version: Version::V12,
@@ -94,7 +92,7 @@ fn golden_vectors_octet_for_octet() {
     };
     for (golden, sequence, body) in [
         (BIND, ours, Body::Bind(bind)),
-        (BIND_RESP, ours, Body::BindResp(BindResp::default())),
+        (BIND_RESP, ours, Body::BindResp(ResultResp::default())),
         (SUBMIT, ours, Body::Submit(Box::new(submit()))),
         (
             DELIVER,
@@ -207,7 +205,7 @@ fn opened(now: Instant) -> (Session<Sgip, char>, Session<Sgip, char>) {
     let Some(Event::Login(pdu)) = server.next_event(now, &mut back) else {
         panic!("no login");
     };
-    let accepted = Body::BindResp(BindResp::default());
+    let accepted = Body::BindResp(ResultResp::default());
     server
         .answer_login(pdu.sequence, accepted, now, &mut back)
         .unwrap();
@@ -271,17 +269,14 @@ fn what_comes_again_is_passed_on_once_unless_nobody_knows_what_became_of_it() {
     let Some(Event::Request(pdu)) = deliver(&mut first, &mut out) else {
         panic!("it is not known what became of it");
     };
-    let refused = DeliverResp {
-        result: status::BUSY,
-        ..DeliverResp::default()
-    };
+    let refused = ResultResp::of(status::BUSY);
     let resp = Body::DeliverResp(refused);
     first.answer(pdu.sequence, resp, &mut out).unwrap();
     assert!(matches!(
         deliver(&mut first, &mut out),
         Some(Event::Request(_))
     ));
-    let resp = Body::DeliverResp(DeliverResp::default());
+    let resp = Body::DeliverResp(ResultResp::default());
     out.clear();
     first.answer(pdu.sequence, resp, &mut out).unwrap();
     let answer = out.split();
@@ -301,7 +296,7 @@ fn a_response_must_have_the_whole_sequence() {
         .send(Body::Submit(Box::new(submit())), 'a', now, &mut out)
         .unwrap();
     assert_eq!((sent.node, sent.time), (SGIP.node, SGIP.time));
-    let resp = Body::SubmitResp(SubmitResp::default());
+    let resp = Body::SubmitResp(ResultResp::default());
     back.clear();
     server
         .answer(Sequence { node: 1, ..sent }, resp.clone(), &mut back)

@@ -13,11 +13,11 @@ commands! {
     /// A message to handsets.
     Submit(Box<Submit>) = 0x0000_0002, "Submit";
     /// Its response.
-    SubmitResp(SubmitResp) = 0x8000_0002, "Submit_Resp";
+    SubmitResp(MessageResp) = 0x8000_0002, "Submit_Resp";
     /// A message from a handset, or a report.
     Deliver(Box<Deliver>) = 0x0000_0003, "Deliver";
     /// Its response.
-    DeliverResp(DeliverResp) = 0x8000_0003, "Deliver_Resp";
+    DeliverResp(MessageResp) = 0x8000_0003, "Deliver_Resp";
     /// Asks whether the peer is there.
     ActiveTest(ActiveTest) = 0x0000_0004, "Active_Test";
     /// Its response.
@@ -89,9 +89,9 @@ body! {
         options: Options = "options",
     }
 
-    /// Submit_Resp.
-    SubmitResp {
-        /// The message's id, which its report has.
+    /// Submit_Resp and Deliver_Resp.
+    MessageResp {
+        /// The message's id, which its report has; or that of the Deliver.
         msg_id: Raw<10> = "MsgID",
         /// 0 when it is taken; see [`crate::status`].
         status: u32 = "Status",
@@ -117,14 +117,6 @@ body! {
         reserve: Tail<8, 8> = "Reserve",
         /// What else is said.
         options: Options = "options",
-    }
-
-    /// Deliver_Resp.
-    DeliverResp {
-        /// That of the Deliver.
-        msg_id: Raw<10> = "MsgID",
-        /// 0 when it is taken.
-        status: u32 = "Status",
     }
 
     /// Active_Test: nothing.
@@ -239,11 +231,7 @@ impl Field for Options {
     fn write(&self, writer: &mut Writer, name: &'static str) -> Result<(), Unwritable> {
         for (tag, value) in &self.0 {
             let Ok(length) = u16::try_from(value.len()) else {
-                let problem = "a value is too long";
-                return Err(Unwritable {
-                    field: name,
-                    problem,
-                });
+                return Err(Unwritable::new(name, "a value is too long"));
             };
             writer.octets(&tag.to_be_bytes());
             writer.octets(&length.to_be_bytes());

@@ -144,24 +144,20 @@ impl Protocol for Smgp {
     }
 
     fn refuse_sequence(request: &Body) -> Option<Body> {
-        let status = status::SEQUENCE;
+        let refused = |msg_id| bodies::MessageResp {
+            msg_id,
+            status: status::SEQUENCE,
+        };
         match request {
-            Body::Submit(_) => Some(Body::SubmitResp(bodies::SubmitResp {
-                status,
-                ..bodies::SubmitResp::default()
-            })),
-            Body::Deliver(deliver) => Some(Body::DeliverResp(bodies::DeliverResp {
-                msg_id: deliver.msg_id,
-                status,
-            })),
+            Body::Submit(_) => Some(Body::SubmitResp(refused(Raw::default()))),
+            Body::Deliver(deliver) => Some(Body::DeliverResp(refused(deliver.msg_id))),
             _ => None,
         }
     }
 
     fn takes(response: &Body) -> bool {
         match response {
-            Body::SubmitResp(resp) => resp.status == status::OK,
-            Body::DeliverResp(resp) => resp.status == status::OK,
+            Body::SubmitResp(resp) | Body::DeliverResp(resp) => resp.status == status::OK,
             _ => false,
         }
     }

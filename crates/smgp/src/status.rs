@@ -50,23 +50,25 @@ const FIELDS: std::ops::RangeInclusive<u32> = 30..=72;
 /// The meaning of a code, where there is one.
 #[must_use]
 pub fn meaning(code: u32) -> Option<&'static str> {
-    let known = CODES.iter().find(|(known, ..)| *known == code);
-    match known {
-        Some((_, meaning, _)) => Some(meaning),
-        None if FIELDS.contains(&code) => Some("a field is wrong"),
-        None => None,
-    }
+    known(code).map(|(meaning, _)| meaning)
 }
 
 /// The status of SMPP for a code; others are [`Smpp::ESME_RUNKNOWNERR`].
 #[must_use]
 pub fn smpp(code: u32) -> Smpp {
-    let known = CODES.iter().find(|(known, ..)| *known == code);
-    match known {
-        Some((.., status)) => *status,
-        None if FIELDS.contains(&code) => Smpp::ESME_RSUBMITFAIL,
-        None => Smpp::ESME_RUNKNOWNERR,
-    }
+    known(code).map_or(Smpp::ESME_RUNKNOWNERR, |(_, status)| status)
+}
+
+fn known(code: u32) -> Option<(&'static str, Smpp)> {
+    let listed = CODES.iter().find(|(known, ..)| *known == code);
+    let of_field = || {
+        FIELDS
+            .contains(&code)
+            .then_some(("a field is wrong", Smpp::ESME_RSUBMITFAIL))
+    };
+    listed
+        .map(|(_, meaning, status)| (*meaning, *status))
+        .or_else(of_field)
 }
 
 /// The code for a status of SMPP, where we are the gateway, or get what it brings: [`BUSY`] for what may be brought

@@ -5,7 +5,7 @@ use smsc_carrier::outcome::Outcome;
 use smsc_smpp::CommandStatus;
 
 use super::*;
-use crate::bodies::{Options, Submit, SubmitResp, TP_UDHI};
+use crate::bodies::{MessageResp, Options, Submit, TP_UDHI};
 
 fn encode(body: Body) -> Bytes {
     let mut out = BytesMut::new();
@@ -45,7 +45,7 @@ fn lengths_are_those_of_the_standard() {
     );
     assert_eq!(encode(Body::Submit(Box::new(submit()))).len(), 126 + 21 + 2);
     assert_eq!(encode(Body::Deliver(Box::default())).len(), 89);
-    assert_eq!(encode(Body::SubmitResp(SubmitResp::default())).len(), 26);
+    assert_eq!(encode(Body::SubmitResp(MessageResp::default())).len(), 26);
 }
 
 #[test]

@@ -10,23 +10,14 @@ use serde_json::Value;
 
 use crate::actors::receipts::{self, receipt, shown_id};
 use crate::actors::routing::rewrite;
-use crate::content::{self, MessageContent, pdu};
+use crate::content::{self, MessageContent};
 use crate::domain::callback::states;
 use crate::domain::command_status;
 use crate::domain::moment;
-use crate::domain::rewrite::CompiledRewriteRules;
 use crate::domain::state;
 use crate::pb::{EarlyState, Kind, Message, StateReport};
-use crate::smpp::{Tlvs, tag};
+use crate::smpp::{SubmitSm, Tlvs, tag};
 use crate::store::{FinRow, SentRow};
-
-/// What identifies a callback, and what it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallbackDocument {
-    /// Does not change between attempts (webhook-id).
-    pub id: String,
-    pub body: Bytes,
-}
 
 /// The names that a body shows instead of numbers.
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +50,9 @@ pub type FormFields = Vec<(&'static str, Vec<u8>)>;
 
 /// What all callbacks have (Standard Webhooks, "Payload structure").
 #[derive(Serialize)]
-struct Envelope<T> {
+struct Envelope<'a, T> {
     #[serde(rename = "type")]
-    kind: String,
+    kind: &'a str,
     timestamp: Option<String>,
     data: T,
 }
@@ -163,6 +154,11 @@ pub fn message_id(message: &Message) -> String {
     format!("message_{}", message.id)
 }
 
+/// The id of a callback that tries a receiver; different each time.
+pub fn test_id(account: &str, at: i64) -> String {
+    format!("test_{account}_{at}").replace('.', "_")
+}
+
 /// The id of the callback about a state before that.
 pub fn state_id(message: &Message, report: &StateReport) -> String {
     format!("{}_{}_{}", word(report), message.id, report.attempt)
@@ -173,7 +169,7 @@ fn word(report: &StateReport) -> &'static str {
 }
 
 /// How a message ended.
-pub fn receipt(ended: EndedMessage<'_>, names: ShownNames<'_>) -> CallbackDocument {
+pub fn receipt(ended: EndedMessage<'_>, names: ShownNames<'_>) -> Bytes {
     let EndedMessage {
         message,
         fin,
@@ -190,18 +186,12 @@ pub fn receipt(ended: EndedMessage<'_>, names: ShownNames<'_>) -> CallbackDocume
         attempt: accepted.map(|attempt| attempt.attempt),
         done_at: moment::show(receipt::done_at(message.accepted_at, fin)),
     };
-    CallbackDocument {
-        id: receipt_id(fin),
-        body: json(Envelope {
-            kind: format!("message.{}", state.to_ascii_lowercase()),
-            timestamp: moment::show(fin.at),
-            data,
-        }),
-    }
+    let kind = format!("message.{}", state.to_ascii_lowercase());
+    document(&kind, fin.at, data)
 }
 
 /// A state of a message before that.
-pub fn early(reached: ReachedState<'_>, names: ShownNames<'_>) -> CallbackDocument {
+pub fn early(reached: ReachedState<'_>, names: ShownNames<'_>) -> Bytes {
     let ReachedState {
         message, report, ..
     } = reached;
@@ -216,14 +206,7 @@ pub fn early(reached: ReachedState<'_>, names: ShownNames<'_>) -> CallbackDocume
         error: (is_retrying && has_answer).then(|| command_status::display(report.status)),
         next_attempt_at: is_retrying.then(|| moment::show(report.due_at)).flatten(),
     };
-    CallbackDocument {
-        id: state_id(message, report),
-        body: json(Envelope {
-            kind: format!("message.{}", word(report)),
-            timestamp: moment::show(report.at),
-            data,
-        }),
-    }
+    document(&format!("message.{}", word(report)), report.at, data)
 }
 
 fn submitted<'a>(message: &'a Message, names: ShownNames<'a>) -> SubmittedMessage<'a> {
@@ -247,17 +230,8 @@ fn submitted<'a>(message: &'a Message, names: ShownNames<'a>) -> SubmittedMessag
     }
 }
 
-/// A message for the account, with its addresses as `rewrite_out` wants them.
-///
-/// # Errors
-/// A rule made an address that cannot be: the number of its command_status.
-pub fn incoming(
-    message: &Message,
-    rules: &CompiledRewriteRules,
-    names: ShownNames<'_>,
-) -> Result<CallbackDocument, u32> {
-    let mut addressed = pdu::deliver_sm_of(message);
-    rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
+/// A message for the account; `addressed` has its addresses as `rewrite_out` wants them.
+pub fn incoming(message: &Message, addressed: &SubmitSm, names: ShownNames<'_>) -> Bytes {
     let part = MessageContent::read(message).part.map(|part| PartPosition {
         reference: part.reference,
         total: part.total,
@@ -282,26 +256,12 @@ pub fn incoming(
         part,
         accepted_at: moment::show(message.accepted_at),
     };
-    Ok(CallbackDocument {
-        id: message_id(message),
-        body: json(Envelope {
-            kind: kind.to_owned(),
-            timestamp: moment::show(message.accepted_at),
-            data,
-        }),
-    })
+    document(kind, message.accepted_at, data)
 }
 
-/// What an administrator sends to see whether a receiver works; different each time.
-pub fn test(account: &str, at: i64) -> CallbackDocument {
-    CallbackDocument {
-        id: format!("test_{account}_{at}").replace('.', "_"),
-        body: json(Envelope {
-            kind: "test".to_owned(),
-            timestamp: moment::show(at),
-            data: serde_json::json!({ "account": account }),
-        }),
-    }
+/// What an administrator sends to see whether a receiver works.
+pub fn test(account: &str, at: i64) -> Bytes {
+    document("test", at, serde_json::json!({ "account": account }))
 }
 
 /// An address or code as it came; it is ASCII, unless somebody sent something else.
@@ -309,7 +269,13 @@ fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
-fn json(envelope: impl Serialize) -> Bytes {
+fn document(kind: &str, at: i64, data: impl Serialize) -> Bytes {
+    let timestamp = moment::show(at);
+    let envelope = Envelope {
+        kind,
+        timestamp,
+        data,
+    };
     // Texts and numbers only: there is nothing that JSON could refuse.
     serde_json::to_vec(&envelope).unwrap_or_default().into()
 }
@@ -319,6 +285,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::content::pdu;
     use crate::pb::MessageState;
 
     const AT: i64 = 1_700_000_000_000;
@@ -330,8 +297,8 @@ mod tests {
         }
     }
 
-    fn read(callback: &CallbackDocument) -> Value {
-        serde_json::from_slice(&callback.body).unwrap()
+    fn read(callback: &Bytes) -> Value {
+        serde_json::from_slice(callback).unwrap()
     }
 
     #[test]
@@ -364,7 +331,7 @@ mod tests {
             attempts: &[],
         };
         let callback = super::receipt(ended, names("up"));
-        assert_eq!(callback.id, "receipt_77");
+        assert_eq!(receipt_id(&fin), "receipt_77");
         assert_eq!(
             read(&callback),
             json!({
@@ -414,7 +381,7 @@ mod tests {
             early(reached, names("up"))
         };
         let callback = say(&report);
-        assert_eq!(callback.id, "retrying_77_2");
+        assert_eq!(state_id(&message, &report), "retrying_77_2");
         assert_eq!(
             read(&callback),
             json!({
@@ -462,8 +429,9 @@ mod tests {
             short_message: Bytes::from_static(b"\x05\x00\x03\x2a\x02\x01\x04\x1f"),
             ..Message::default()
         };
-        let callback = incoming(&message, &CompiledRewriteRules::default(), names("up")).unwrap();
-        assert_eq!(callback.id, "message_78");
+        let addressed = pdu::deliver_sm_of(&message);
+        let callback = incoming(&message, &addressed, names("up"));
+        assert_eq!(message_id(&message), "message_78");
         let found = read(&callback);
         assert_eq!(found["type"], "message.received");
         assert_eq!(found["data"]["text"], "П");
@@ -478,7 +446,7 @@ mod tests {
             esm_class: 0,
             ..message
         };
-        let callback = incoming(&binary, &CompiledRewriteRules::default(), names("")).unwrap();
+        let callback = incoming(&binary, &addressed, names(""));
         assert_eq!(read(&callback)["data"]["text"], Value::Null);
     }
 }

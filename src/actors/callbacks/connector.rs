@@ -13,7 +13,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::Uri;
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
@@ -60,10 +59,10 @@ pub struct CallbackRoute {
 }
 
 /// A connection, plain or by TLS.
-pub struct CallbackConnection(TokioIo<Box<dyn CallbackStream>>);
+pub type CallbackConnection = TokioIo<Box<dyn CallbackStream>>;
 
 /// What HTTP needs of a connection.
-trait CallbackStream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait CallbackStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> CallbackStream for T {}
 
@@ -110,7 +109,7 @@ impl CallbackRoute {
                 Box::new(tls.connect(name, socket).await.map_err(DialError::Tls)?)
             }
         };
-        Ok(CallbackConnection(TokioIo::new(octets)))
+        Ok(TokioIo::new(octets))
     }
 
     /// The addresses of the target that may be dialled; at least one.
@@ -156,39 +155,11 @@ impl CallbackRoute {
     }
 }
 
-// === impl CallbackConnection ===
+// === impl CallbackStream ===
 
-impl Connection for CallbackConnection {
+impl Connection for Box<dyn CallbackStream> {
     fn connected(&self) -> Connected {
         Connected::new()
-    }
-}
-
-impl Read for CallbackConnection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buffer)
-    }
-}
-
-impl Write for CallbackConnection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        octets: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, octets)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
 

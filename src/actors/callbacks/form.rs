@@ -10,6 +10,8 @@ use hyper::Method;
 
 use super::body::{self, EndedMessage, FormFields, ReachedState, ShownNames};
 use super::{jasmin, kannel};
+use crate::actors::routing::rewrite;
+use crate::content::pdu;
 use crate::domain::callback::kannel::encode;
 use crate::domain::callback::target::CallbackTarget;
 use crate::domain::command_status;
@@ -59,7 +61,7 @@ impl ReceiverInterface<'_> {
     ) -> Result<Callback, String> {
         let id = body::receipt_id(ended.fin);
         match self.form {
-            CallbackForm::Standard => self.json(body::receipt(ended, names)),
+            CallbackForm::Standard => self.post(id, JSON, body::receipt(ended, names)),
             CallbackForm::Kannel => self.get(id, &kannel::receipt(self.url, ended, names)),
             CallbackForm::Jasmin | CallbackForm::JasminGet => {
                 self.fields(id, &jasmin::receipt(ended, names))
@@ -78,7 +80,7 @@ impl ReceiverInterface<'_> {
     ) -> Result<Callback, String> {
         let id = body::state_id(reached.message, reached.report);
         match self.form {
-            CallbackForm::Standard => self.json(body::early(reached, names)),
+            CallbackForm::Standard => self.post(id, JSON, body::early(reached, names)),
             CallbackForm::Kannel => self.get(id, &kannel::state(self.url, reached, names)),
             CallbackForm::Jasmin | CallbackForm::JasminGet => {
                 self.fields(id, &jasmin::sent(reached.message, names))
@@ -97,18 +99,19 @@ impl ReceiverInterface<'_> {
         names: ShownNames<'_>,
     ) -> Result<Callback, String> {
         let id = body::message_id(message);
+        let mut addressed = pdu::deliver_sm_of(message);
+        rewrite::outgoing(rules, &mut addressed)
+            .map_err(|status| command_status::display(status.0))?;
         match self.form {
             CallbackForm::Standard => {
-                let said = body::incoming(message, rules, names);
-                self.json(said.map_err(command_status::display)?)
+                self.post(id, JSON, body::incoming(message, &addressed, names))
             }
             CallbackForm::Kannel => {
-                let url = kannel::incoming(self.url, message, rules, names);
-                self.get(id, &url.map_err(command_status::display)?)
+                let url = kannel::incoming(self.url, message, &addressed, names);
+                self.get(id, &url)
             }
             CallbackForm::Jasmin | CallbackForm::JasminGet => {
-                let fields = jasmin::incoming(message, rules, names);
-                self.fields(id, &fields.map_err(command_status::display)?)
+                self.fields(id, &jasmin::incoming(message, &addressed, names))
             }
         }
     }
@@ -118,27 +121,28 @@ impl ReceiverInterface<'_> {
     /// # Errors
     /// The URL is none.
     pub fn test(&self, account: &str, at: i64) -> Result<Callback, String> {
-        let said = body::test(account, at);
+        let id = body::test_id(account, at);
         match self.form {
-            CallbackForm::Standard => self.json(said),
-            CallbackForm::Kannel => self.get(said.id, &kannel::test(self.url, account, at)),
+            CallbackForm::Standard => self.post(id, JSON, body::test(account, at)),
+            CallbackForm::Kannel => self.get(id, &kannel::test(self.url, account, at)),
             CallbackForm::Jasmin | CallbackForm::JasminGet => {
-                let fields = jasmin::test(&said.id, account);
-                self.fields(said.id, &fields)
+                let fields = jasmin::test(&id, account);
+                self.fields(id, &fields)
             }
         }
     }
 
-    fn json(&self, said: body::CallbackDocument) -> Result<Callback, String> {
-        let target = target(self.url)?;
+    fn post(
+        &self,
+        id: String,
+        content_type: &'static str,
+        body: Bytes,
+    ) -> Result<Callback, String> {
         Ok(Callback {
-            id: said.id,
-            path: target.uri().path().into(),
-            target,
             method: Method::POST,
-            content_type: Some(JSON),
-            body: said.body,
-            acknowledgement: None,
+            content_type: Some(content_type),
+            body,
+            ..self.get(id, self.url)?
         })
     }
 
@@ -169,24 +173,15 @@ impl ReceiverInterface<'_> {
             form.push('=');
             encode(value, &mut form);
         }
-        let acknowledgement = Some(ACK);
-        if self.form == CallbackForm::JasminGet {
+        let callback = if self.form == CallbackForm::JasminGet {
             let joint = if self.url.contains('?') { '&' } else { '?' };
-            let url = format!("{}{joint}{form}", self.url);
-            return Ok(Callback {
-                acknowledgement,
-                ..self.get(id, &url)?
-            });
-        }
-        let target = target(self.url)?;
+            self.get(id, &format!("{}{joint}{form}", self.url))
+        } else {
+            self.post(id, FORM, form.into())
+        };
         Ok(Callback {
-            id,
-            path: target.uri().path().into(),
-            target,
-            method: Method::POST,
-            content_type: Some(FORM),
-            body: form.into(),
-            acknowledgement,
+            acknowledgement: Some(ACK),
+            ..callback?
         })
     }
 }

@@ -2,15 +2,13 @@
 
 use super::body::{EndedMessage, FormFields, ShownNames};
 use crate::actors::receipts::shown_id;
-use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::content::{self, pdu};
 use crate::domain::command_status;
-use crate::domain::rewrite::CompiledRewriteRules;
 use crate::domain::state;
 use crate::pb::{Message, MessageState};
 use crate::smpp::time::format_receipt_date;
-use crate::smpp::{CommandStatus, receipt};
+use crate::smpp::{CommandStatus, SubmitSm, receipt};
 use data_encoding::HEXLOWER;
 
 /// The levels of reports: about the operator's answer, and about the handset.
@@ -81,17 +79,12 @@ fn answer(message: &Message, status: u32, names: ShownNames<'_>) -> FormFields {
     ]
 }
 
-/// The parameters of a message.
-///
-/// # Errors
-/// A rule made an address that cannot be: the number of its command_status.
+/// The parameters of a message, with these addresses.
 pub(super) fn incoming(
     message: &Message,
-    rules: &CompiledRewriteRules,
+    addressed: &SubmitSm,
     names: ShownNames<'_>,
-) -> Result<FormFields, u32> {
-    let mut addressed = pdu::deliver_sm_of(message);
-    rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
+) -> FormFields {
     let octets = content::payload(message);
     let binary = HEXLOWER.encode(&octets);
     let mut fields = vec![
@@ -108,7 +101,7 @@ pub(super) fn incoming(
     if !validity.is_empty() {
         fields.push(("validity", validity.to_vec()));
     }
-    Ok(fields)
+    fields
 }
 
 /// The parameters that try a receiver.

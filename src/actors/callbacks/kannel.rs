@@ -5,10 +5,10 @@ use bytes::Bytes;
 use super::body::{EndedMessage, ReachedState, ShownNames};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
-use crate::content::{self, MessageContent, pdu};
+use crate::content::{self, MessageContent};
 use crate::domain::callback::kannel::{self, EscapeValues, fill};
-use crate::domain::rewrite::CompiledRewriteRules;
 use crate::pb::{EarlyState, Message, MessageState};
+use crate::smpp::SubmitSm;
 use crate::sms::segment::Units;
 
 /// All states, where a message has no mask of its own.
@@ -82,18 +82,13 @@ fn report(
     fill(url, &values)
 }
 
-/// The URL that brings a message (`get-url`).
-///
-/// # Errors
-/// A rule made an address that cannot be: the number of its command_status.
+/// The URL that brings a message with these addresses (`get-url`).
 pub(super) fn incoming(
     url: &str,
     message: &Message,
-    rules: &CompiledRewriteRules,
+    addressed: &SubmitSm,
     names: ShownNames<'_>,
-) -> Result<String, u32> {
-    let mut addressed = pdu::deliver_sm_of(message);
-    rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
+) -> String {
     let data_coding = u8::try_from(message.data_coding).unwrap_or_default();
     let (octets, units) = MessageContent::read(message).units();
     let (coding, octets) = match units {
@@ -117,7 +112,7 @@ pub(super) fn incoming(
         url,
         ..EscapeValues::default()
     };
-    Ok(fill(url, &values))
+    fill(url, &values)
 }
 
 /// The URL that tries a receiver.

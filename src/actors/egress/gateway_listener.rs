@@ -19,9 +19,9 @@ use super::upstream_protocol::UpstreamProtocol;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
-use crate::actors::ingress::listener::entrance::{self, ConnectionRefused};
+use crate::actors::ingress::listener::entrance;
 use crate::actors::runtime::accepting::accept_all;
-use crate::actors::runtime::link::{Wire, tune};
+use crate::actors::runtime::link::tune;
 use crate::actors::runtime::supervise::Escalate;
 use crate::smpp::session::BindType;
 use crate::tls::Server;
@@ -106,7 +106,10 @@ impl GatewayListener {
                 return;
             };
             actix::spawn(async move {
-                let Some(wire) = enter(&node, &gate, tls.as_ref(), socket, peer).await else {
+                let guard = &gate.bind_guard;
+                let entering = entrance::enter(tls.as_ref(), socket);
+                let entered = entrance::in_time(&node, guard, NAME, peer, entering);
+                let Some(wire) = entered.await else {
                     return;
                 };
                 if !is_served {
@@ -114,7 +117,7 @@ impl GatewayListener {
                     carrier::turn_away(&node, wire).await;
                     return drop(counted);
                 }
-                let admitted = carrier::admit(&node, &gate.bind_guard, &open, wire, peer);
+                let admitted = carrier::admit(&node, guard, &open, wire, peer);
                 let Some((operator, wire, bind)) = admitted.await else {
                     return;
                 };
@@ -136,24 +139,5 @@ impl GatewayListener {
                 .start_given(&Arbiter::current(), given);
             });
         });
-    }
-}
-
-/// Brings a connection to where SGIP begins; says why not in log and metrics.
-async fn enter(
-    node: &NodeContext,
-    gate: &Gate,
-    tls: Option<&Arc<Server>>,
-    socket: TcpStream,
-    peer: SocketAddr,
-) -> Option<Wire> {
-    let within = node.config().smpp.session_init_timeout;
-    let entering = tokio::time::timeout(within, entrance::enter(tls, socket));
-    match entering.await.unwrap_or(Err(ConnectionRefused::TooLate)) {
-        Ok(wire) => Some(wire),
-        Err(refused) => {
-            refused.tell(node, &gate.bind_guard, NAME, peer);
-            None
-        }
     }
 }

@@ -101,10 +101,9 @@ impl TestTarget {
             id,
             attempt,
             what,
-            message: None,
-            receipt_expected: false,
             since: message.map_or(0, |message| message.waits_since()),
             traced,
+            ..InFlight::default()
         };
         let Some(state) = self.behaviour.state() else {
             let status = CommandStatus::ESME_RDELIVERYFAILURE.0;

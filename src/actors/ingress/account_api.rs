@@ -26,26 +26,25 @@ use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::plan::{AccountPlan, Plan};
 use crate::actors::context::{NodeContext, pages};
 use crate::actors::ingress::gate::Gate;
-use crate::actors::ingress::idempotency::{self, BegunRequest, IdempotencyClaim, Request};
+use crate::actors::ingress::idempotency::{self, BegunRequest, Request};
 use crate::actors::ingress::ingest::{
-    Accepted, Ingest, Intake, Submit, SubmitOnce, no_route, no_such_number,
+    Accepted, Ingest, Intake, Keys, Submit, no_route, no_such_number,
 };
 use crate::actors::multipart::stage;
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::{policy, rewrite};
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::api::{Balance, UsageReport};
 use crate::clock;
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, Refusal, Submission,
-    SubmitBatch, SubmitCause, SubmitResult,
+    CommandMessage, Commanded, Message, MessageState, Refusal, Submission, SubmitBatch,
+    SubmitCause, SubmitResult,
 };
 use crate::smpp::CommandStatus;
 use crate::store::redis::Redis;
-use crate::store::{MessageHistory, Search, StoreError, Stored};
+use crate::store::{MessageHistory, Search, Stored};
 
 pub use self::command::{Command, CommandOutcome, CommandTaken, Ids, SentCommands};
 pub use self::limits::LimitState;
@@ -53,6 +52,7 @@ pub use self::login::NotIn;
 pub use self::refused::{OverBurst, Reason, Refused};
 pub use self::replace::{Expiry, MessageChange, NotReplaced};
 pub use self::seen::{MessageStep, SeenMessage};
+pub use crate::actors::ingress::idempotency::NotOnce;
 
 /// Most messages of one request.
 pub const MOST: usize = 1_000;
@@ -111,21 +111,6 @@ pub struct MessagesPage {
     pub next_before: Option<u64>,
 }
 
-/// Why a request that may be repeated was not carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotOnce {
-    /// Another request had the same key.
-    OtherRequest,
-    /// A request with this key is being carried out.
-    InProgress,
-    /// As many keys are remembered as may be.
-    Full,
-    /// The store does not answer.
-    Unavailable(String),
-    /// An error of the SMSC; it is not known whether it was carried out.
-    Broken,
-}
-
 /// Why a request was not carried out as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotSubmitted {
@@ -133,14 +118,6 @@ pub enum NotSubmitted {
     OverBurst(OverBurst),
     /// It has a key.
     NotOnce(NotOnce),
-}
-
-/// How a request that may be repeated begins.
-enum Start {
-    /// It is carried out.
-    New(Box<IdempotencyClaim>),
-    /// It was carried out before.
-    Again(IdempotentAnswer),
 }
 
 // === impl AccountApi ===
@@ -185,6 +162,16 @@ impl AccountApi {
         peer: String,
         messages: Vec<Message>,
     ) -> Result<Vec<Result<u64, Refused>>, NotSubmitted> {
+        self.submit_with(account, peer, messages, Keys::None).await
+    }
+
+    async fn submit_with(
+        &self,
+        account: &AccountPlan,
+        peer: String,
+        messages: Vec<Message>,
+        keys: Keys,
+    ) -> Result<Vec<Result<u64, Refused>>, NotSubmitted> {
         self.check_burst(account, &messages)?;
         let count = messages.len();
         let batch = batch(account, peer, messages);
@@ -192,10 +179,11 @@ impl AccountApi {
             let full = || Err(self.no_memory(account));
             return Ok(std::iter::repeat_with(full).take(count).collect());
         };
-        let request = self
-            .ingest()
-            .send(Timed::new(Submit(batch), &self.node().mailboxes.ingest));
-        Ok(self.verdicts(account, request.await, count))
+        let submit = Submit::timed(batch, keys, self.node());
+        // One Ingest after the other.
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let accepted = self.ingests[turn % self.ingests.len()].send(submit).await;
+        Ok(self.verdicts(account, accepted, count))
     }
 
     /// Counts what a request takes in memory, until this is dropped; `None` while its account has its share of that.
@@ -225,36 +213,17 @@ impl AccountApi {
         body: &[u8],
     ) -> Result<Vec<Result<u64, Refused>>, NotSubmitted> {
         let request = Request::new(account.id, key, target, body);
-        let begun = self.begin(request).await;
-        let claim = match begun.map_err(NotSubmitted::NotOnce)? {
-            Start::New(claim) => claim,
-            Start::Again(answer) => {
-                let results = answer.results.into_iter();
-                return Ok(results.map(|one| self.verdict(one, account)).collect());
+        let begun = idempotency::begin(&self.intake.node, request).await;
+        match begun.map_err(NotSubmitted::NotOnce)? {
+            BegunRequest::New(claim) => {
+                let keys = Keys::All(claim);
+                self.submit_with(account, peer, messages, keys).await
             }
-        };
-        self.check_burst(account, &messages)?;
-        let count = messages.len();
-        let batch = batch(account, peer, messages);
-        let Some(_arriving) = self.arriving(&batch) else {
-            let full = || Err(self.no_memory(account));
-            return Ok(std::iter::repeat_with(full).take(count).collect());
-        };
-        let batch = SubmitOnce(batch, claim);
-        let request = self
-            .ingest()
-            .send(Timed::new(batch, &self.node().mailboxes.ingest));
-        Ok(self.verdicts(account, request.await, count))
-    }
-
-    async fn begin(&self, request: Request) -> Result<Start, NotOnce> {
-        start(idempotency::begin(&self.intake.node, request).await)
-    }
-
-    /// One Ingest after the other.
-    fn ingest(&self) -> &Addr<Ingest> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed);
-        &self.ingests[turn % self.ingests.len()]
+            BegunRequest::Again(answer) => {
+                let results = answer.results.into_iter();
+                Ok(results.map(|one| self.verdict(one, account)).collect())
+            }
+        }
     }
 
     /// Gives accepted messages to their queues, and what became of each.
@@ -473,17 +442,6 @@ fn has_submitted(account: &AccountPlan, message: &Message, id: u64) -> bool {
 fn came_to(account: &AccountPlan, message: &Message, plan: &Plan) -> bool {
     let is_own = plan.account_of(message.queue) == Some(account.id);
     is_own && message.copied.is_none() && !content::is_internal(message)
-}
-
-fn start(begun: Result<BegunRequest, StoreError>) -> Result<Start, NotOnce> {
-    match begun {
-        Ok(BegunRequest::New(claim)) => Ok(Start::New(claim)),
-        Ok(BegunRequest::Again(answer)) => Ok(Start::Again(answer)),
-        Ok(BegunRequest::OtherRequest) => Err(NotOnce::OtherRequest),
-        Ok(BegunRequest::InProgress) => Err(NotOnce::InProgress),
-        Ok(BegunRequest::Full) => Err(NotOnce::Full),
-        Err(error) => Err(NotOnce::Unavailable(error.to_string())),
-    }
 }
 
 fn batch(

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::actors::session::bound::InFlight;
 use crate::cmpp::bodies::Query;
 use crate::smpp::session::Event;
-use crate::smpp::{SubmitMulti, SubmitSm};
+use crate::smpp::{DestAddress, SubmitSm};
 
 /// An event.
 // Boxing the PDU would cost an allocation for each.
@@ -16,7 +16,9 @@ pub(super) enum ClientEvent {
     /// A CMPP_SUBMIT, to be answered on this number.
     Submit {
         sequence: u32,
-        submission: CarriedSubmission,
+        message: Box<SubmitSm>,
+        /// Where it has several; else its only one is that of the message.
+        recipients: Vec<DestAddress>,
         /// The text of a part that came in GBK, octet for octet.
         gbk: Option<Bytes>,
     },
@@ -29,12 +31,4 @@ impl From<Event<InFlight>> for ClientEvent {
     fn from(event: Event<InFlight>) -> Self {
         Self::Smpp(event)
     }
-}
-
-/// A CMPP_SUBMIT in the terms of SMPP.
-#[derive(Debug, PartialEq)]
-pub(super) enum CarriedSubmission {
-    One(Box<SubmitSm>),
-    /// One message to several recipients.
-    Many(Box<SubmitMulti>),
 }

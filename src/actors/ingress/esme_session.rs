@@ -26,7 +26,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::carrier::{self, CmppClient};
-use crate::actors::ingress::client_event::{CarriedSubmission, ClientEvent};
+use crate::actors::ingress::client_event::ClientEvent;
 use crate::actors::ingress::client_protocol::ClientProtocol;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Accepted, Ingest};
@@ -185,17 +185,17 @@ impl EsmeSession {
             ClientEvent::Smpp(event) => self.on_smpp_event(event, ctx),
             ClientEvent::Submit {
                 sequence,
-                submission: CarriedSubmission::One(message),
+                message,
+                recipients,
                 gbk,
             } => {
                 let message = self.carried(*message, gbk);
-                self.core.submit(sequence, message);
+                if recipients.is_empty() {
+                    self.core.submit(sequence, message);
+                } else {
+                    self.submit_to_each(sequence, recipients, &message);
+                }
             }
-            ClientEvent::Submit {
-                sequence,
-                submission: CarriedSubmission::Many(messages),
-                gbk,
-            } => self.submit_multi(sequence, *messages, gbk),
             ClientEvent::CountDay { sequence, query } => {
                 let node = Arc::clone(&self.core.node);
                 let day = carrier::day_of(node, self.core.snapshot.name.clone(), query);
@@ -228,12 +228,8 @@ impl EsmeSession {
             Event::Close(_) => self.end(),
             Event::Answered { status, .. } => {
                 self.core.snapshot.errors_total += 1;
-                self.core
-                    .node
-                    .metrics
-                    .malformed
-                    .get_or_create(&status_label(status.0))
-                    .inc();
+                let malformed = &self.core.node.metrics.malformed;
+                malformed.get_or_create(&status_label(status.0)).inc();
             }
         }
     }
@@ -293,7 +289,7 @@ impl EsmeSession {
                     self.core.submit(sequence, message);
                 }
             }
-            Body::SubmitMulti(multi) => self.submit_multi(sequence, multi, None),
+            Body::SubmitMulti(multi) => self.submit_multi(sequence, multi),
             Body::DataSm(data) => {
                 if let Some(submit) = self.core.take_data_sm(sequence, data) {
                     let message = self.wished(pdu::message_of(submit, Kind::Mt));

@@ -1,7 +1,7 @@
 //! The guard of requests with an Idempotency-Key: each is carried out once, and a repetition gets the same answer.
 //!
 //! The HTTP side asks [`begin`] first. A new request gets a [`IdempotencyClaim`], which goes to Ingest with the batch of its
-//! submissions ([`SubmitOnce`](super::ingest::SubmitOnce)). Ingest writes the answer with the messages, in one
+//! submissions ([`Submit`](super::ingest::Submit)). Ingest writes the answer with the messages, in one
 //! transaction. One request is one batch.
 //!
 //! A claim that is dropped without an answer frees its key. That is so when every submission was refused: nothing
@@ -10,7 +10,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
@@ -35,22 +34,36 @@ pub enum BegunRequest {
     New(Box<IdempotencyClaim>),
     /// It was carried out: the same answer is due.
     Again(IdempotentAnswer),
-    /// A different request had the same key (422).
+}
+
+/// Why a request that may be repeated was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOnce {
+    /// Another request had the same key (422).
     OtherRequest,
     /// A request with this key is being carried out (409).
     InProgress,
     /// `api.idempotency_keys` keys are remembered (503).
     Full,
+    /// The store does not answer.
+    Unavailable(String),
+    /// An error of the SMSC; it is not known whether it was carried out.
+    Broken,
 }
 
 /// The right to carry a request out, and the duty to keep its answer.
 pub struct IdempotencyClaim {
     node: Arc<NodeContext>,
     claim: KeyClaim,
-    context: Bytes,
     /// The results that were last given to the store.
     results: Vec<SubmitResult>,
     is_kept: bool,
+}
+
+impl From<StoreError> for NotOnce {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error.to_string())
+    }
 }
 
 // === impl Request ===
@@ -76,25 +89,25 @@ impl Request {
 /// Claims the key of a request, or tells what became of the one before.
 ///
 /// # Errors
-/// The store did not answer; nothing is claimed.
-pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<BegunRequest, StoreError> {
-    to_its_end(ask(Arc::clone(node), request)).await
+/// It is not to be carried out; nothing is claimed.
+pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<BegunRequest, NotOnce> {
+    let node = Arc::clone(node);
+    to_its_end(async move {
+        let claim = claim_of(&node, &request);
+        let claimed = node.store.claim_key(claim.clone()).await?;
+        begun(&node, claim, claimed)
+    })
+    .await
 }
 
 /// Goes on if the client leaves, so that a claim is dropped rather than forgotten.
 async fn to_its_end<T: Send + 'static>(
-    asking: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-) -> Result<T, StoreError> {
+    asking: impl Future<Output = Result<T, NotOnce>> + Send + 'static,
+) -> Result<T, NotOnce> {
     match tokio::spawn(asking).await {
         Ok(begun) => begun,
-        Err(error) => Err(StoreError::Failed(error.to_string())),
+        Err(error) => Err(StoreError::Failed(error.to_string()).into()),
     }
-}
-
-async fn ask(node: Arc<NodeContext>, request: Request) -> Result<BegunRequest, StoreError> {
-    let claim = claim_of(&node, &request);
-    let claimed = node.store.claim_key(claim.clone()).await?;
-    begun(&node, claim, claimed)
 }
 
 /// Begins requests that have come together, in one question to the store; in their order.
@@ -106,7 +119,7 @@ async fn ask(node: Arc<NodeContext>, request: Request) -> Result<BegunRequest, S
 pub async fn begin_all(
     node: &Arc<NodeContext>,
     requests: Vec<Request>,
-) -> Result<Vec<Result<BegunRequest, StoreError>>, StoreError> {
+) -> Result<Vec<Result<BegunRequest, NotOnce>>, NotOnce> {
     let node = Arc::clone(node);
     to_its_end(async move {
         let claims: Vec<KeyClaim> = requests.iter().map(|one| claim_of(&node, one)).collect();
@@ -135,7 +148,7 @@ fn begun(
     node: &Arc<NodeContext>,
     claim: KeyClaim,
     claimed: Claimed,
-) -> Result<BegunRequest, StoreError> {
+) -> Result<BegunRequest, NotOnce> {
     let result = match &claimed {
         Claimed::New => "new",
         Claimed::Done(_) => "repeated",
@@ -145,41 +158,34 @@ fn begun(
     };
     let requests = &node.metrics.idempotency;
     requests.get_or_create(&ResultLabel { result }).inc();
-    Ok(match claimed {
-        Claimed::New => BegunRequest::New(Box::new(IdempotencyClaim {
+    match claimed {
+        Claimed::New => Ok(BegunRequest::New(Box::new(IdempotencyClaim {
             node: Arc::clone(node),
             claim,
-            context: Bytes::new(),
             results: Vec::new(),
             is_kept: false,
-        })),
+        }))),
         Claimed::Done(answer) => match IdempotentAnswer::decode(claim.open(&answer)?) {
-            Ok(answer) => BegunRequest::Again(answer),
+            Ok(answer) => Ok(BegunRequest::Again(answer)),
             Err(error) => {
                 let text = format!("the answer to a request cannot be read: {error}");
-                return Err(StoreError::Failed(text));
+                Err(StoreError::Failed(text).into())
             }
         },
-        Claimed::Other => BegunRequest::OtherRequest,
-        Claimed::InProgress => BegunRequest::InProgress,
-        Claimed::Full => BegunRequest::Full,
-    })
+        Claimed::Other => Err(NotOnce::OtherRequest),
+        Claimed::InProgress => Err(NotOnce::InProgress),
+        Claimed::Full => Err(NotOnce::Full),
+    }
 }
 
 // === impl IdempotencyClaim ===
 
 impl IdempotencyClaim {
-    /// Keeps something with the answer that is needed to give it again. No text and no number of a subscriber:
-    /// erasure does not look here.
-    pub fn keep_context(&mut self, context: Bytes) {
-        self.context = context;
-    }
-
     /// The row to write with the messages of the request.
     pub(super) fn row(&mut self, results: Vec<SubmitResult>) -> IdempotencyRow {
         let mut answer = IdempotentAnswer {
             results,
-            context: self.context.clone(),
+            ..IdempotentAnswer::default()
         };
         answer.results.sort_unstable_by_key(|one| one.sequence);
         let sealed = self.claim.seal(&answer.encode_to_vec());

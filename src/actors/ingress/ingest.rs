@@ -20,15 +20,14 @@ use futures_util::FutureExt;
 
 pub use self::accepted::Accepted;
 pub use self::check::alphabet_of;
-pub(in crate::actors::ingress) use self::check::{bringer, no_route, no_such_number};
+pub(in crate::actors::ingress) use self::check::{bringer, no_route, no_such_number, take_tokens};
 pub use self::intake::Intake;
+pub use self::keys::Keys;
 
 use self::admission::Admission;
-use self::keys::Keys;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::idempotency::IdempotencyClaim;
 use crate::actors::routing::rewrite;
-use crate::actors::runtime::timed_mailbox::measured;
+use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::pb::{Final, Kind, SubmitBatch};
 use crate::smpp::DeliverSm;
 
@@ -39,27 +38,21 @@ pub struct Ingest {
     intake: Arc<Intake>,
 }
 
-/// A batch on its way to Ingest. Not in the table of `proto`, because the answer is not a protobuf
-/// struct.
-pub struct Submit(pub SubmitBatch);
-
-/// A request over HTTP with an Idempotency-Key, on its way to Ingest: all of its submissions, and the claim of its key.
-pub struct SubmitOnce(pub SubmitBatch, pub Box<IdempotencyClaim>);
-
-/// A batch in which each submission is a request with a key of its own, with the claims in the order of their sequence
-/// numbers, which begin with 0.
-pub struct SubmitEach(pub SubmitBatch, pub Vec<IdempotencyClaim>);
+/// A batch on its way to Ingest, and the claims that its answer is for. Not in the table of `proto`, because the answer
+/// is not a protobuf struct.
+pub struct Submit(pub SubmitBatch, pub Keys);
 
 impl actix::Message for Submit {
     type Result = Accepted;
 }
 
-impl actix::Message for SubmitOnce {
-    type Result = Accepted;
-}
+// === impl Submit ===
 
-impl actix::Message for SubmitEach {
-    type Result = Accepted;
+impl Submit {
+    /// For the measured mailbox of an Ingest.
+    pub fn timed(batch: SubmitBatch, keys: Keys, node: &NodeContext) -> Timed<Self> {
+        Timed::new(Self(batch, keys), &node.mailboxes.ingest)
+    }
 }
 
 // === impl Ingest ===
@@ -70,37 +63,20 @@ impl Ingest {
     }
 }
 
-/// Accepts a batch, stage by stage; a refused submission does not reach the next stage. Every submission
-/// is answered; the accepted ones only after the commit.
+/// Accepts a batch without keys.
 pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
     admit(intake, batch, Keys::None, Vec::new()).await
 }
 
-/// Accepts one message that is an answer to others: these end in the commit that makes it durable
-/// ([`Accepted::ended`]), and not if it is refused. Duplicates of it are not looked for.
-pub async fn accept_answer(intake: Arc<Intake>, batch: SubmitBatch, ends: Vec<Final>) -> Accepted {
-    admit(intake, batch, Keys::None, ends).await
-}
-
-/// Accepts a batch whose answer becomes durable with its messages.
-pub async fn accept_once(
+/// Accepts a batch, stage by stage; a refused submission does not reach the next stage. Every submission
+/// is answered; the accepted ones only after the commit. `ends`: the messages that one message answers. They end in the
+/// commit that makes it durable ([`Accepted::ended`]), and not if it is refused; duplicates of it are not looked for.
+pub async fn admit(
     intake: Arc<Intake>,
     batch: SubmitBatch,
-    claim: Box<IdempotencyClaim>,
+    keys: Keys,
+    ends: Vec<Final>,
 ) -> Accepted {
-    admit(intake, batch, Keys::All(claim), Vec::new()).await
-}
-
-/// Accepts a batch in which each submission is a request with a key of its own.
-async fn accept_each(
-    intake: Arc<Intake>,
-    batch: SubmitBatch,
-    claims: Vec<IdempotencyClaim>,
-) -> Accepted {
-    admit(intake, batch, Keys::Each(claims), Vec::new()).await
-}
-
-async fn admit(intake: Arc<Intake>, batch: SubmitBatch, keys: Keys, ends: Vec<Final>) -> Accepted {
     let (mut admission, submissions) = Admission::begin(intake, batch, keys, ends);
     let mut checked = admission.check(submissions).await;
     admission.screen(&mut checked).await;
@@ -125,7 +101,7 @@ pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
 
 // === messages ===
 
-measured!(Ingest: Submit, SubmitOnce, SubmitEach);
+measured!(Ingest: Submit);
 
 impl Actor for Ingest {
     type Context = Context<Self>;
@@ -140,26 +116,8 @@ impl Supervised for Ingest {}
 impl Handler<Submit> for Ingest {
     type Result = ResponseFuture<Accepted>;
 
-    fn handle(&mut self, Submit(batch): Submit, _: &mut Self::Context) -> Self::Result {
-        begun(accept(Arc::clone(&self.intake), batch))
-    }
-}
-
-impl Handler<SubmitOnce> for Ingest {
-    type Result = ResponseFuture<Accepted>;
-
-    fn handle(&mut self, message: SubmitOnce, _: &mut Self::Context) -> Self::Result {
-        let SubmitOnce(batch, claim) = message;
-        begun(accept_once(Arc::clone(&self.intake), batch, claim))
-    }
-}
-
-impl Handler<SubmitEach> for Ingest {
-    type Result = ResponseFuture<Accepted>;
-
-    fn handle(&mut self, message: SubmitEach, _: &mut Self::Context) -> Self::Result {
-        let SubmitEach(batch, claims) = message;
-        begun(accept_each(Arc::clone(&self.intake), batch, claims))
+    fn handle(&mut self, Submit(batch, keys): Submit, _: &mut Self::Context) -> Self::Result {
+        begun(admit(Arc::clone(&self.intake), batch, keys, Vec::new()))
     }
 }
 

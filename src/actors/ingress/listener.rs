@@ -180,8 +180,7 @@ impl Door {
         socket: TcpStream,
         peer: SocketAddr,
     ) -> Option<(Wire, SocketAddr)> {
-        let within = node.config().smpp.session_init_timeout;
-        let entrance = async {
+        let entering = async {
             let mut socket = socket;
             let peer = entrance::announced(self, &mut socket, peer).await?;
             if self.proxy_from.is_some() && !self.lets_in(node, gate, admitted, peer) {
@@ -190,14 +189,9 @@ impl Door {
             let wire = entrance::enter(self.tls.as_ref(), socket).await?;
             Ok(Some((wire, peer)))
         };
-        let entered = tokio::time::timeout(within, entrance).await;
-        let refused = match entered {
-            Ok(Ok(entered)) => return entered,
-            Ok(Err(refused)) => refused,
-            Err(_) => entrance::ConnectionRefused::TooLate,
-        };
-        refused.tell(node, &gate.bind_guard, &self.name, peer);
-        None
+        let guard = &gate.bind_guard;
+        let entered = entrance::in_time(node, guard, &self.name, peer, entering);
+        entered.await.flatten()
     }
 
     /// Whether there is room for one more that has not bound, from where this one comes, and then for

@@ -23,12 +23,11 @@ use crate::actors::context::declined::Declined;
 use crate::actors::ingress::ingest;
 use crate::actors::orders;
 use crate::actors::receipts::receipt;
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::domain::rewrite::TypedAddress;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    Alphabet, CommandMessage, MessageState, Refusal, Replacement, SubmitCause, TakeTokens, refusal,
+    Alphabet, CommandMessage, MessageState, Refusal, Replacement, SubmitCause, refusal,
 };
 use crate::smpp::{CancelSm, CommandStatus, QuerySm, QuerySmResp, time};
 use crate::store::{FinRow, MessageHistory, SentRow};
@@ -233,15 +232,8 @@ pub(super) async fn admit(node: &NodeContext, account: u32) -> Result<(), Declin
     let Some((rate, _)) = limit else {
         return Ok(());
     };
-    let ask = TakeTokens {
-        key: account,
-        wanted: 1,
-        ..TakeTokens::default()
-    };
-    let ask = Timed::new(ask, &node.mailboxes.throttle);
-    match node.throttle.recipient().send(ask).await {
-        Ok(taken) if taken.granted > 0 => Ok(()),
-        // Throttle is restarting: refusing is safe, because the sender tries again.
+    match ingest::take_tokens(node, account, 1).await {
+        Some(taken) if taken.granted > 0 => Ok(()),
         _ => Err(Declined::by_rate(SubmitCause::Rate, 1, rate)),
     }
 }

@@ -13,13 +13,12 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 
-use self::answer::{Job, SubmissionResult};
+use self::answer::Job;
 use super::ingest::Intake;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::pb::failed::Why;
-use crate::pb::{DeliverBatch, Failed, Held, ReportHeld, SettleBatch};
+use crate::pb::{DeliverBatch, Held, ReportHeld, SettleBatch};
 
 mod answer;
 
@@ -86,39 +85,16 @@ impl Responder {
         let own = ctx.address();
         let work = answer::carry_out(Arc::clone(&self.node), Arc::clone(&self.intake), job);
         actix::spawn(async move {
-            let done = work.await;
-            // The address is valid as long as the process.
-            let _ = own.send(result(id, &done)).await;
-        });
-    }
-}
-
-/// What the queue is told of a message; room and session are set when it is sent.
-fn result(id: u64, done: &SubmissionResult) -> SettleBatch {
-    let failed = match done {
-        SubmissionResult::Settled => {
-            return SettleBatch {
-                done: vec![id],
+            let failed = work.await;
+            // Room and session are set when the queue is told.
+            let result = SettleBatch {
+                done: failed.is_none().then_some(id).into_iter().collect(),
+                failed: failed.into_iter().collect(),
                 ..SettleBatch::default()
             };
-        }
-        SubmissionResult::NotWritten => Failed::not_sent(id),
-        SubmissionResult::Later {
-            status,
-            attempt,
-            pause,
-        } => Failed {
-            id,
-            why: Why::Later.into(),
-            status: *status,
-            attempt: *attempt,
-            pause_ms: pause.as_millis() as u64,
-            ..Failed::default()
-        },
-    };
-    SettleBatch {
-        failed: vec![failed],
-        ..SettleBatch::default()
+            // The address is valid as long as the process.
+            let _ = own.send(result).await;
+        });
     }
 }
 

@@ -259,26 +259,20 @@ fn causes(cause: Option<not_delivered::Cause>) -> (Option<u8>, Option<u8>) {
 
 /// MO-forwardSM, or which field is wrong.
 fn of_handset(brought: FromHandset) -> Result<GsupMessage, &'static str> {
-    let FromHandset {
-        imsi,
-        msisdn,
-        smsc,
-        reference,
-        tpdu,
-    } = brought;
-    if tpdu.len() > MAX_TPDU {
+    if brought.tpdu.len() > MAX_TPDU {
         return Err("tpdu is longer than 255 octets");
     }
-    let Ok(reference) = u8::try_from(reference) else {
+    let Ok(reference) = u8::try_from(brought.reference) else {
         return Err("reference is above 255");
     };
+    let number = TpduAddress::international;
     Ok(GsupMessage {
         reference: Some(reference),
-        destination: Some(SmRpAddress::ServiceCentre(TpduAddress::international(smsc))),
-        originator: Some(SmRpAddress::Msisdn(TpduAddress::international(msisdn))),
-        user_information: Some(tpdu),
+        destination: Some(SmRpAddress::ServiceCentre(number(brought.smsc))),
+        originator: Some(SmRpAddress::Msisdn(number(brought.msisdn))),
+        user_information: Some(brought.tpdu),
         source_name: Some(Bytes::from_static(NAME)),
-        ..GsupMessage::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+        ..GsupMessage::new(MessageType::MO_FORWARD_SM_REQUEST, brought.imsi)
     })
 }
 

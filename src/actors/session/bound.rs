@@ -36,7 +36,7 @@ pub struct DeliveryOperation {
 }
 
 /// The context of one request in the window.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct InFlight {
     pub id: u64,
     pub attempt: u32,

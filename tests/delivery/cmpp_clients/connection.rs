@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use smsc::carrier::{Pdu, Protocol as _};
-use smsc::cmpp::bodies::{DeliverResp, Submit};
+use smsc::cmpp::bodies::{MessageResp, Submit};
 use smsc::cmpp::{Body, Cmpp};
 use smsc::smpp::CommandStatus;
 
@@ -265,7 +265,7 @@ fn a_message_on_which_a_client_falls_silent_is_given_up_and_the_others_arrive() 
         _ => None,
     };
     let answer = |line: &mut Line<Cmpp>, pdu: PduOf<Cmpp>| {
-        line.send(pdu.sequence, Body::DeliverResp(DeliverResp::default()));
+        line.send(pdu.sequence, Body::DeliverResp(MessageResp::default()));
     };
     picky.gets_all_but_poison(&scene.smsc, connect, text_of, answer);
 }

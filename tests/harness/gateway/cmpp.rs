@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use smsc::carrier::fields::{Content, Varying, Widened};
-use smsc::cmpp::bodies::{Deliver, Submit, SubmitResp};
+use smsc::cmpp::bodies::{Deliver, MessageResp, Submit};
 use smsc::cmpp::{Body, Cmpp, Report, proof, status};
 
 use super::{FakeGateway, Line, SECRET, SOURCE};
@@ -46,7 +46,7 @@ impl Line<Cmpp> {
 
     pub fn answer(&mut self, sequence: u32, msg_id: u64, result: u32) {
         let result = Widened(result);
-        self.send(sequence, Body::SubmitResp(SubmitResp { msg_id, result }));
+        self.send(sequence, Body::SubmitResp(MessageResp { msg_id, result }));
     }
 
     /// The next CMPP_SUBMIT, taken under this Msg_Id.

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpStream};
 
 use smsc::carrier::fields::Content;
-use smsc::sgip::bodies::{Bind, BindResp, Deliver, Report, Submit, SubmitResp};
+use smsc::sgip::bodies::{Bind, Deliver, Report, ResultResp, Submit};
 use smsc::sgip::{Body, Sequence, Sgip, Version, status};
 
 use super::{FakeGateway, Line, SECRET, SOURCE};
@@ -34,11 +34,7 @@ impl FakeGateway<Sgip> {
         } else {
             status::LOGIN
         };
-        let resp = BindResp {
-            result,
-            ..BindResp::default()
-        };
-        line.send(pdu.sequence, Body::BindResp(resp));
+        line.send(pdu.sequence, Body::BindResp(ResultResp::of(result)));
         line
     }
 }
@@ -80,11 +76,7 @@ impl Line<Sgip> {
     }
 
     pub fn answer(&mut self, sequence: Sequence, result: u8) {
-        let resp = SubmitResp {
-            result,
-            ..SubmitResp::default()
-        };
-        self.send(sequence, Body::SubmitResp(resp));
+        self.send(sequence, Body::SubmitResp(ResultResp::of(result)));
     }
 
     /// The next Submit, taken.
@@ -121,8 +113,7 @@ impl Line<Sgip> {
     pub fn taken(&mut self) -> u8 {
         let fits = |body: &Body| matches!(body, Body::DeliverResp(_) | Body::ReportResp(_));
         match self.expect("a response", fits).body {
-            Body::DeliverResp(resp) => resp.result,
-            Body::ReportResp(resp) => resp.result,
+            Body::DeliverResp(resp) | Body::ReportResp(resp) => resp.result,
             _ => unreachable!("it was looked at"),
         }
     }

@@ -2,7 +2,7 @@
 
 use smsc::carrier::fields::{Content, Raw};
 use smsc::carrier::login::client;
-use smsc::smgp::bodies::{Deliver, Submit, SubmitResp};
+use smsc::smgp::bodies::{Deliver, MessageResp, Submit};
 use smsc::smgp::{Body, Report, Smgp, login_resp, status};
 
 use super::{FakeGateway, Line, SECRET, SOURCE};
@@ -56,7 +56,7 @@ impl Line<Smgp> {
 
     pub fn answer(&mut self, sequence: u32, number: u8, status: u32) {
         let msg_id = Raw(msg_id(number));
-        self.send(sequence, Body::SubmitResp(SubmitResp { msg_id, status }));
+        self.send(sequence, Body::SubmitResp(MessageResp { msg_id, status }));
     }
 
     /// The next Submit, taken under the MsgID with this number.

@@ -2,7 +2,7 @@
 
 use smsc_carrier::SessionConfig;
 use smsc_carrier::fields::{Content, Text, Varying, Widened};
-use smsc_cmpp::bodies::{Deliver, SubmitResp};
+use smsc_cmpp::bodies::{Deliver, MessageResp};
 use smsc_cmpp::{Body, Cmpp, Report, proof, session_config, status};
 use smsc_smpp::CommandStatus;
 
@@ -67,7 +67,7 @@ impl Dialect for Cmpp {
     }
 
     fn answer(&self, id: &[u8], status: CommandStatus) -> Body {
-        Body::SubmitResp(SubmitResp {
+        Body::SubmitResp(MessageResp {
             msg_id: msg_id(id),
             result: Widened(status::of_smpp(status)),
         })

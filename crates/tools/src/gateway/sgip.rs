@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use smsc_carrier::SessionConfig;
 use smsc_carrier::fields::{Content, Text};
-use smsc_sgip::bodies::{Bind, BindResp, Deliver, Report, SubmitResp};
+use smsc_sgip::bodies::{Bind, Deliver, Report, ResultResp};
 use smsc_sgip::{Body, Sequence, Sgip, Version, session_config, status};
 use smsc_smpp::CommandStatus;
 use tokio::net::TcpStream;
@@ -57,10 +57,7 @@ impl Dialect for Sgip {
         };
         Some(LoginOutcome {
             protocol: Self::new(),
-            response: Body::BindResp(BindResp {
-                result,
-                ..BindResp::default()
-            }),
+            response: Body::BindResp(ResultResp::of(result)),
             is_accepted: result == status::OK,
             receives: false,
         })
@@ -84,10 +81,7 @@ impl Dialect for Sgip {
     }
 
     fn answer(&self, _: &[u8], status: CommandStatus) -> Body {
-        Body::SubmitResp(SubmitResp {
-            result: status::of_smpp(status),
-            ..SubmitResp::default()
-        })
+        Body::SubmitResp(ResultResp::of(status::of_smpp(status)))
     }
 
     fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
@@ -117,8 +111,7 @@ impl Dialect for Sgip {
 
     fn is_taken(body: &Body) -> Option<bool> {
         match body {
-            Body::DeliverResp(resp) => Some(resp.result == status::OK),
-            Body::ReportResp(resp) => Some(resp.result == status::OK),
+            Body::DeliverResp(resp) | Body::ReportResp(resp) => Some(resp.result == status::OK),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use smsc_carrier::SessionConfig;
 use smsc_carrier::fields::{Content, Raw, Text};
 use smsc_carrier::login::client;
-use smsc_smgp::bodies::{Deliver, SubmitResp};
+use smsc_smgp::bodies::{Deliver, MessageResp};
 use smsc_smgp::{Body, Report, Smgp, login_resp, session_config, status};
 use smsc_smpp::CommandStatus;
 
@@ -65,7 +65,7 @@ impl Dialect for Smgp {
     }
 
     fn answer(&self, id: &[u8], status: CommandStatus) -> Body {
-        Body::SubmitResp(SubmitResp {
+        Body::SubmitResp(MessageResp {
             msg_id: Raw(msg_id(id)),
             status: status::of_smpp(status),
         })

@@ -85,8 +85,7 @@ impl CallbackSession {
             what,
             since: message.waits_since(),
             traced: TracedAttempt::begin(&self.node, self.queue.id, &message, what, attempt),
-            message: None,
-            receipt_expected: false,
+            ..InFlight::default()
         };
         let stored = match stored.transpose() {
             Ok(stored) => stored,

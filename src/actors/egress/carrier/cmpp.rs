@@ -5,7 +5,7 @@ use secrecy::ExposeSecret as _;
 
 use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
-use crate::cmpp::bodies::{DeliverResp, Submit};
+use crate::cmpp::bodies::{MessageResp, Submit};
 use crate::cmpp::{Body, Cmpp, Pdu, Report, status};
 use crate::config::{Carrier, OperatorConfig};
 use crate::pb::PduDialect;
@@ -119,7 +119,7 @@ impl Gateway for Cmpp {
     }
 
     fn answer(came: u64, status: CommandStatus) -> Body {
-        Body::DeliverResp(DeliverResp {
+        Body::DeliverResp(MessageResp {
             msg_id: came,
             result: Widened(status::of_smpp(status)),
         })

@@ -26,7 +26,7 @@ use crate::actors::runtime::link::Wire;
 use crate::carrier::{Event, Session};
 use crate::config::OperatorProtocol;
 use crate::domain::allow::AllowList;
-use crate::sgip::bodies::{Bind, BindResp};
+use crate::sgip::bodies::{Bind, ResultResp};
 use crate::sgip::{Body, Pdu, Sgip, Version, status};
 
 /// Octets of one read: a login is short.
@@ -149,10 +149,7 @@ fn comes_from(entries: &[String], peer: SocketAddr) -> bool {
 }
 
 fn answer(result: u8) -> Body {
-    Body::BindResp(BindResp {
-        result,
-        ..BindResp::default()
-    })
+    Body::BindResp(ResultResp::of(result))
 }
 
 async fn refuse(mut session: Session<Sgip, u32>, login: &Pdu, result: u8, mut wire: Wire) {

@@ -15,10 +15,7 @@ use crate::clock;
 use crate::config::{Carrier, OperatorConfig};
 use crate::domain::address;
 use crate::pb::PduDialect;
-use crate::sgip::bodies::{
-    Bind, BindResp, CheckUserResp, Deliver, DeliverResp, Report, ReportResp, Submit, TraceResp,
-    UserRptResp,
-};
+use crate::sgip::bodies::{Bind, CheckUserResp, Deliver, Report, ResultResp, Submit, TraceResp};
 use crate::sgip::{Body, Pdu, Sequence, Sgip, status};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
@@ -155,24 +152,12 @@ impl Gateway for Sgip {
     }
 
     fn answer(came: Came, status: CommandStatus) -> Body {
-        let result = status::of_smpp(status);
+        let resp = ResultResp::of(status::of_smpp(status));
         match came {
-            Came::Bind => Body::BindResp(BindResp {
-                result: status::AGAIN,
-                ..BindResp::default()
-            }),
-            Came::Deliver => Body::DeliverResp(DeliverResp {
-                result,
-                ..DeliverResp::default()
-            }),
-            Came::Report => Body::ReportResp(ReportResp {
-                result,
-                ..ReportResp::default()
-            }),
-            Came::UserRpt => Body::UserRptResp(UserRptResp {
-                result,
-                ..UserRptResp::default()
-            }),
+            Came::Bind => Body::BindResp(ResultResp::of(status::AGAIN)),
+            Came::Deliver => Body::DeliverResp(resp),
+            Came::Report => Body::ReportResp(resp),
+            Came::UserRpt => Body::UserRptResp(resp),
             // Of no message that it sent us is anything known here.
             Came::Trace => Body::TraceResp(TraceResp::default()),
             Came::CheckUser => Body::CheckUserResp(CheckUserResp {

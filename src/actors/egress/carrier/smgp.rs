@@ -10,7 +10,7 @@ use crate::carrier::link_id::MOST;
 use crate::config::{Carrier, OperatorConfig};
 use crate::pb::PduDialect;
 use crate::smgp::bodies::{
-    CHARGE_USER_TYPE, Deliver, DeliverResp, LINK_ID, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit,
+    CHARGE_USER_TYPE, Deliver, LINK_ID, MSG_SRC, MessageResp, Options, PK_NUMBER, PK_TOTAL, Submit,
     TP_PID, TP_UDHI,
 };
 use crate::smgp::{Body, Pdu, Report, Smgp, login, status};
@@ -117,7 +117,7 @@ impl Gateway for Smgp {
     }
 
     fn answer(came: [u8; 10], status: CommandStatus) -> Body {
-        Body::DeliverResp(DeliverResp {
+        Body::DeliverResp(MessageResp {
             msg_id: Raw(came),
             status: status::of_smpp(status),
         })

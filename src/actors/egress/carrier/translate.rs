@@ -112,24 +112,16 @@ fn written(data_coding: u8, content: Bytes, text_at: usize, gbk: bool) -> (u8, B
 
 /// A message of a handset as deliver_sm.
 pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
-    let Incoming {
-        from,
-        to,
-        protocol_id,
-        has_header,
-        format,
-        content,
-        link_id,
-    } = incoming;
-    let (data_coding, content) = text::for_smpp(format, content, has_header);
+    let has_header = incoming.has_header;
+    let (data_coding, content) = text::for_smpp(incoming.format, incoming.content, has_header);
     let mut message = SubmitSm {
-        source_addr: from,
-        destination_addr: to,
+        source_addr: incoming.from,
+        destination_addr: incoming.to,
         esm_class: esm_class(has_header),
-        protocol_id,
+        protocol_id: incoming.protocol_id,
         data_coding,
         ..SubmitSm::default()
     };
-    push_link_id(&mut message.tlvs, &link_id);
+    push_link_id(&mut message.tlvs, &incoming.link_id);
     carrying(message, content)
 }

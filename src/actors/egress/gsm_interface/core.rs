@@ -15,9 +15,7 @@ use super::map::SignallingCore;
 use super::work::Sending;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
-use crate::config::Gsm;
 use crate::domain::{address, gsm_result};
-use crate::firewall::{BlockAnswer, ScreenedRequest};
 use crate::map::MapUserError;
 use crate::map::session::{MoInvoke, MoRefusal};
 use crate::pb::Message;
@@ -26,6 +24,16 @@ use crate::pb::Message;
 pub(super) enum NetworkCore {
     Gsup(Box<GsupCore>),
     Map(Box<SignallingCore>),
+}
+
+/// Calls the method of either core that has this name.
+macro_rules! of_either {
+    ($core:expr, $one:ident => $call:expr) => {
+        match $core {
+            NetworkCore::Gsup($one) => $call,
+            NetworkCore::Map($one) => $call,
+        }
+    };
 }
 
 // === impl NetworkCore ===
@@ -56,11 +64,11 @@ impl NetworkCore {
         }
     }
 
-    /// Takes the settings that change without a new connection.
-    pub(super) fn follow(&mut self, config: &Gsm, node: u8) {
+    /// The core of a signalling network.
+    pub(super) fn map(&mut self) -> Option<&mut SignallingCore> {
         match self {
-            Self::Gsup(_) => {}
-            Self::Map(map) => map.follow(config, node),
+            Self::Gsup(_) => None,
+            Self::Map(map) => Some(map),
         }
     }
 
@@ -116,10 +124,7 @@ impl NetworkCore {
 
     /// Whether messages may be sent.
     pub(super) fn is_ready(&self) -> bool {
-        match self {
-            Self::Gsup(gsup) => gsup.is_ready(),
-            Self::Map(map) => map.is_ready(),
-        }
+        of_either!(self, one => one.is_ready())
     }
 
     /// Whether so much waits to be written that no more should be read.
@@ -151,10 +156,7 @@ impl NetworkCore {
 
     /// What came, one after another, until there is no more.
     pub(super) fn next_event(&mut self) -> Option<CoreEvent> {
-        match self {
-            Self::Gsup(gsup) => gsup.next_event(),
-            Self::Map(map) => map.next_event(),
-        }
+        of_either!(self, one => one.next_event())
     }
 
     /// Sends a message; it comes back with its result.
@@ -167,10 +169,7 @@ impl NetworkCore {
         sending: Box<Sending>,
         now: Instant,
     ) -> Result<(), CoreNotSent> {
-        match self {
-            Self::Gsup(gsup) => gsup.send(request, sending, now),
-            Self::Map(map) => map.send(request, sending, now),
-        }
+        of_either!(self, one => one.send(request, sending, now))
     }
 
     /// Nothing follows for a subscriber for now.
@@ -233,20 +232,6 @@ impl NetworkCore {
         }
     }
 
-    /// How the firewall blocks what another service centre brings, by who has asked for its routing and for whom; if it does.
-    /// `is_counted`: it has counted it already.
-    pub(super) fn screen_routing(
-        &mut self,
-        request: &ScreenedRequest<'_>,
-        tpdu: &Bytes,
-        is_counted: bool,
-    ) -> Option<BlockAnswer> {
-        match self {
-            Self::Gsup(_) => None,
-            Self::Map(map) => map.screen_routing(request, tpdu, is_counted),
-        }
-    }
-
     /// Does not answer what another service centre brings.
     pub(super) fn drop_invoke(&mut self, invoke: MoInvoke) {
         if let Self::Map(map) = self {
@@ -256,25 +241,16 @@ impl NetworkCore {
 
     /// Looks at the clock.
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
-        match self {
-            Self::Gsup(gsup) => gsup.on_tick(now),
-            Self::Map(map) => map.on_tick(now),
-        }
+        of_either!(self, one => one.on_tick(now))
     }
 
     /// Closes the connection at once.
     pub(super) fn cut(&mut self) {
-        match self {
-            Self::Gsup(gsup) => gsup.cut(),
-            Self::Map(map) => map.cut(),
-        }
+        of_either!(self, one => one.cut())
     }
 
     /// Every message that has no result, in no order, and whether it was sent: the connection is over.
     pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
-        match self {
-            Self::Gsup(gsup) => gsup.take_lost(),
-            Self::Map(map) => map.take_lost(),
-        }
+        of_either!(self, one => one.take_lost())
     }
 }

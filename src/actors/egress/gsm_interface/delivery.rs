@@ -68,9 +68,8 @@ impl GsmInterface {
             attempt: delivery.attempt,
             what,
             since: message.waits_since(),
-            receipt_expected: false,
-            traced: None,
             message: Some(message),
+            ..InFlight::default()
         };
         let subscriber = match subscriber {
             Ok(subscriber) => subscriber,
@@ -79,10 +78,8 @@ impl GsmInterface {
         let work = Work {
             context,
             subscriber: subscriber.clone(),
-            tpdus: Vec::new(),
-            arrived: 0,
             expires: delivery.expires,
-            relayed: None,
+            ..Work::default()
         };
         if let Some(pause) = self
             .absent

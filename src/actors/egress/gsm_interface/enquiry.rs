@@ -3,7 +3,7 @@
 //! The command is acknowledged, then an SMS-STATUS-REPORT with TP-SRQ 1 says the present state. It is in no queue and no
 //! store: it waits for its turn among the messages to its handset, is sent once, and is lost with the connection.
 
-use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use actix::Context;
 
 use super::GsmInterface;
 use super::exchange::HandsetSubmission;
@@ -12,7 +12,6 @@ use crate::actors::ingress::operations;
 use crate::actors::ingress::operations::handset::Present;
 use crate::clock;
 use crate::content::handset;
-use crate::domain::gsm_result;
 use crate::sms::tpdu::SmsCommand;
 
 impl GsmInterface {
@@ -25,28 +24,18 @@ impl GsmInterface {
         request: HandsetSubmission,
         ctx: &mut Context<Self>,
     ) {
-        self.intake += 1;
         let asker = self.asker(account);
         let looked = async move {
             let found = operations::handset::enquire(&asker, &command, &msisdn).await;
-            (found, command)
+            found.map(|found| (found, command))
         };
-        ctx.spawn(
-            looked
-                .into_actor(self)
-                .map(move |(found, command), interface, _| {
-                    interface.intake = interface.intake.saturating_sub(1);
-                    match found {
-                        Ok(found) => {
-                            interface.accept_mo(&request);
-                            interface.tell_state(&command, found, request.subscriber);
-                        }
-                        Err(status) => {
-                            interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
-                        }
-                    }
-                    interface.read_on();
-                }),
+        self.answer_by(
+            looked,
+            request,
+            ctx,
+            |interface, (found, command), subscriber| {
+                interface.tell_state(&command, found, subscriber);
+            },
         );
     }
 

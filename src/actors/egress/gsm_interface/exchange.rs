@@ -107,6 +107,7 @@ pub(super) enum CoreEvent {
 }
 
 /// What the time has brought.
+#[derive(Default)]
 pub(super) struct CoreTick {
     /// Messages that were not answered in time, with the status that says so.
     pub(super) expired: Vec<(Sending, u32)>,

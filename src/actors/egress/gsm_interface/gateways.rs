@@ -73,9 +73,7 @@ impl GsmInterface {
 
     /// What the time has brought to a network over MAP.
     pub(super) fn tick_map(&mut self, ctx: &mut Context<Self>) {
-        let NetworkCore::Map(map) = &mut self.core else {
-            return;
-        };
+        let Some(map) = self.core.map() else { return };
         let unserved = map.take_unserved();
         for (result, count) in [
             ("refused", unserved.refused),

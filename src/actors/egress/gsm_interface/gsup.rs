@@ -178,10 +178,7 @@ impl GsupCore {
 
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
         let Some(outbox) = &self.outbox else {
-            return CoreTick {
-                expired: Vec::new(),
-                ended: None,
-            };
+            return CoreTick::default();
         };
         let session = &mut self.session;
         let tick = outbox.write(|out| session.on_tick(now.into_std(), out));

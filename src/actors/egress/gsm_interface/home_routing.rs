@@ -181,9 +181,8 @@ impl GsmInterface {
             originator: "",
             routing_asked_by: asked.unwrap_or(RoutingAsked::Nobody),
         };
-        let is_counted = forward.is_counted;
-        self.core
-            .screen_routing(&request, &forward.tpdu, is_counted)
+        let map = self.core.map()?;
+        map.screen_routing(&request, &forward.tpdu, forward.is_counted)
     }
 
     /// Passes on what one socket read has brought of other service centres.

@@ -11,14 +11,14 @@ use tokio::time::Instant;
 
 use super::exchange::{CoreEvent, HandsetSubmission, SubmissionRequest};
 use super::{GsmInterface, INTAKE, count};
-use crate::actors::ingress::ingest::Submit;
+use crate::actors::ingress::ingest::{Keys, Submit};
 use crate::actors::ingress::operations::{self, Asker};
 use crate::actors::routing::rewrite;
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::content::handset::{self, CommandType};
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::pb::{Message, Submission, SubmitBatch};
+use crate::smpp::CommandStatus;
 use crate::sms::tpdu::{Direction, SmsCommand, TpduKind};
 
 /// What counts an RP-ACK, which has no cause.
@@ -194,7 +194,7 @@ impl GsmInterface {
             to,
             ..SubmitBatch::default()
         };
-        let submit = Timed::new(Submit(batch), &self.node.mailboxes.ingest);
+        let submit = Submit::timed(batch, Keys::None, &self.node);
         let request = self.options.ingest.send(submit);
         let turn = self.accepted.begin();
         ctx.spawn(request.into_actor(self).map(move |accepted, interface, _| {
@@ -232,24 +232,32 @@ impl GsmInterface {
         request: HandsetSubmission,
         ctx: &mut Context<Self>,
     ) {
-        self.intake += 1;
         let asker = self.asker(account);
         let carried_out =
             async move { operations::handset::carry_out(&asker, order, &command, &msisdn).await };
-        ctx.spawn(
-            carried_out
-                .into_actor(self)
-                .map(move |result, interface, _| {
-                    interface.intake = interface.intake.saturating_sub(1);
-                    match result {
-                        Ok(()) => interface.accept_mo(&request),
-                        Err(status) => {
-                            interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
-                        }
-                    }
-                    interface.read_on();
-                }),
-        );
+        self.answer_by(carried_out, request, ctx, |_, (), _| {});
+    }
+
+    /// Answers a command of a handset by how this work ends; `then` goes on with its subscriber if that is well.
+    pub(super) fn answer_by<T: 'static>(
+        &mut self,
+        work: impl Future<Output = Result<T, CommandStatus>> + 'static,
+        request: HandsetSubmission,
+        ctx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, T, String) + 'static,
+    ) {
+        self.intake += 1;
+        ctx.spawn(work.into_actor(self).map(move |done, interface, _| {
+            interface.intake = interface.intake.saturating_sub(1);
+            match done {
+                Ok(done) => {
+                    interface.accept_mo(&request);
+                    then(interface, done, request.subscriber);
+                }
+                Err(status) => interface.refuse_mo(&request, gsm_result::mo_cause(status.0)),
+            }
+            interface.read_on();
+        }));
     }
 
     /// More may be read, if not too much waits for its commit.

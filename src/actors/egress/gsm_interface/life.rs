@@ -191,8 +191,10 @@ impl GsmInterface {
             _ => true,
         };
         self.plan = newest;
-        if let Some(plan) = self.plan.as_ref().filter(|_| is_alike) {
-            self.core.follow(&plan.config, self.node.ids.node());
+        if let Some(plan) = self.plan.as_ref().filter(|_| is_alike)
+            && let Some(map) = self.core.map()
+        {
+            map.follow(&plan.config, self.node.ids.node());
         }
         if !is_alike {
             self.failures = 0;

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 /// Everything that waits, by subscriber.
+#[derive(Default)]
 pub struct Lines<T> {
     lines: HashMap<String, SubscriberLine<T>, ahash::RandomState>,
     /// Subscribers with something that waits and nothing under way, in the order of their turns.
@@ -22,17 +23,6 @@ struct SubscriberLine<T> {
 }
 
 // === impl Lines ===
-
-impl<T> Default for Lines<T> {
-    fn default() -> Self {
-        Self {
-            lines: HashMap::default(),
-            turns: VecDeque::new(),
-            waiting: 0,
-            came: 0,
-        }
-    }
-}
 
 impl<T> Lines<T> {
     /// How many wait; those under way do not.

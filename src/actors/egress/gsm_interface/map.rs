@@ -235,10 +235,7 @@ impl SignallingCore {
         self.session.on_tick(now.into_std());
         self.give_up_kept(now);
         self.pass_on(now);
-        CoreTick {
-            expired: Vec::new(),
-            ended: None,
-        }
+        CoreTick::default()
     }
 
     /// Says good-bye to the gateways, and lets go of their tasks.

@@ -213,10 +213,8 @@ impl GsmInterface {
         let kept = Work {
             context: work.context.clone(),
             subscriber: work.subscriber.clone(),
-            tpdus: Vec::new(),
-            arrived: 0,
             expires: work.expires,
-            relayed: None,
+            ..Work::default()
         };
         let is_last = work.arrived + 1 == work.tpdus.len();
         // Nobody may overtake a message that may have arrived.

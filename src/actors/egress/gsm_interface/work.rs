@@ -11,6 +11,7 @@ use crate::map::session::MoInvoke;
 use crate::pb::delivery::What;
 
 /// A message to a handset, as TPDUs once it is its turn.
+#[derive(Default)]
 pub(super) struct Work {
     pub(super) context: InFlight,
     /// By what the core addresses it.
@@ -48,21 +49,17 @@ impl Work {
         relayed: Option<RelayedReport>,
     ) -> Self {
         let context = InFlight {
-            id: 0,
-            attempt: 0,
             what: What::Receipt,
-            message: None,
-            receipt_expected: false,
             since: clock::now_ms(),
-            traced: None,
+            ..InFlight::default()
         };
         Self {
             context,
             subscriber,
             tpdus: vec![tpdu],
-            arrived: 0,
             expires,
             relayed,
+            ..Self::default()
         }
     }
 

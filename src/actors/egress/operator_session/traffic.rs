@@ -9,9 +9,8 @@ use tokio::time::Instant;
 
 use super::OperatorSession;
 use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
-use crate::actors::ingress::ingest::{self, Submit};
+use crate::actors::ingress::ingest::{self, Keys, Submit};
 use crate::actors::receipts::{alert, said};
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::smpp_terms;
 use crate::content::pdu;
 use crate::pb::{MessageState, OperatorReceipt, ReceiptBatch, Sent, SentBatch, SubmitReply};
@@ -141,17 +140,10 @@ impl OperatorSession {
     }
 
     fn on_answer(&mut self, answer: OperatorAnswer) {
-        let OperatorAnswer {
-            context,
-            status,
-            message_id: theirs,
-            sent_at,
-            late,
-            unsent,
-        } = answer;
-        let elapsed = sent_at.elapsed();
+        let (context, status) = (answer.context, answer.status);
+        let elapsed = answer.sent_at.elapsed();
         self.core.snapshot.answered(elapsed);
-        if !unsent {
+        if !answer.unsent {
             self.failures = 0;
         }
         let Some(serving) = &mut self.core.serving else {
@@ -159,20 +151,20 @@ impl OperatorSession {
         };
         let latency_ms = elapsed.as_millis() as u32;
         if !status.is_ok() {
-            if late {
+            if answer.late {
                 serving.refused_late(&context, status.0, elapsed);
             } else {
                 serving.refused(&context, status.0, elapsed);
             }
-            if unsent {
+            if answer.unsent {
                 serving.unsent();
             }
             return;
         }
-        if late {
+        if answer.late {
             self.core.node.metrics.late_answers.inc();
         }
-        serving.done(&context, elapsed, !late);
+        serving.done(&context, elapsed, !answer.late);
         // A program that names no id has delivered it.
         let state = if self
             .plan
@@ -187,9 +179,9 @@ impl OperatorSession {
             id: context.id,
             attempt: context.attempt,
             // Without an id no receipt can ever match: the answer is the end of it.
-            receipt_expected: context.receipt_expected && !theirs.is_empty(),
+            receipt_expected: context.receipt_expected && !answer.message_id.is_empty(),
             // A small copy, so that the read buffer is free again.
-            operator_message_id: Bytes::copy_from_slice(&theirs),
+            operator_message_id: Bytes::copy_from_slice(&answer.message_id),
             latency_ms,
             message: context.message,
             state: state.into(),
@@ -216,10 +208,8 @@ impl OperatorSession {
             });
         }
         if let Some((batch, sequences, arriving)) = self.core.take_batch(operator) {
-            let request = self
-                .options
-                .ingest
-                .send(Timed::new(Submit(batch), &node.mailboxes.ingest));
+            let submit = Submit::timed(batch, Keys::None, &node);
+            let request = self.options.ingest.send(submit);
             let turn = self.accepted.begin();
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.core.answered(arriving);

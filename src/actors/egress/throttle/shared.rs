@@ -51,24 +51,20 @@ struct WaitingRequest {
     reply: oneshot::Sender<TakenTokens>,
 }
 
+/// A question to Redis.
+struct TokenRequest {
+    /// Of an operator, a network or an account.
+    name: String,
+    wanted: u32,
+    kind: TokenRequestKind,
+}
+
 /// An operator's tokens expire, an account's do not, so they are requested differently.
 enum TokenRequestKind {
-    OfSecond {
-        operator: String,
-        rate: f64,
-        wanted: u32,
-    },
-    Strictly {
-        operator: String,
-        pace: GcraParameters,
-        wanted: u32,
-        least: u32,
-    },
-    OfAccount {
-        account: String,
-        pace: GcraParameters,
-        wanted: u32,
-    },
+    OfSecond(f64),
+    /// At least so many.
+    Strictly(GcraParameters, u32),
+    OfAccount(GcraParameters),
 }
 
 // === impl Lane ===
@@ -175,7 +171,7 @@ impl Throttle {
         );
     }
 
-    fn question(&self, key: u32, wanted: u32, least: u32) -> Option<TokenRequestKind> {
+    fn question(&self, key: u32, wanted: u32, least: u32) -> Option<TokenRequest> {
         let plan = self.node.plan();
         let (rate, burst) = self.node.rate_of(key)?;
         let full = plan.name_of(key);
@@ -185,29 +181,24 @@ impl Throttle {
             QueueName::Gsm(_) => full,
             other => other.id(),
         };
-        let name = name.to_owned();
+        let request = |wanted, kind| TokenRequest {
+            name: name.to_owned(),
+            wanted,
+            kind,
+        };
         let is_operator = |_: &_| named.account().is_none();
         let Some(operator) = plan.operator(key).filter(is_operator) else {
-            return Some(TokenRequestKind::OfAccount {
-                account: name,
-                pace: GcraParameters::bucket(rate, burst),
-                wanted: with_reserve(rate, wanted),
-            });
+            let kind = TokenRequestKind::OfAccount(GcraParameters::bucket(rate, burst));
+            return Some(request(with_reserve(rate, wanted), kind));
         };
         let rate = rate_in_redis(&self.node, operator, rate);
-        Some(match plan.rate_window(operator) {
-            LimitMode::Fixed => TokenRequestKind::OfSecond {
-                operator: name,
-                rate,
-                wanted,
-            },
-            LimitMode::Strict => TokenRequestKind::Strictly {
-                operator: name,
-                pace: GcraParameters::strict(rate, burst),
-                wanted,
-                least,
-            },
-        })
+        let kind = match plan.rate_window(operator) {
+            LimitMode::Fixed => TokenRequestKind::OfSecond(rate),
+            LimitMode::Strict => {
+                TokenRequestKind::Strictly(GcraParameters::strict(rate, burst), least)
+            }
+        };
+        Some(request(wanted, kind))
     }
 
     fn answered(
@@ -296,27 +287,17 @@ impl Throttle {
     }
 }
 
-// === impl TokenRequestKind ===
+// === impl TokenRequest ===
 
-impl TokenRequestKind {
+impl TokenRequest {
     async fn put(self, redis: &Redis) -> Result<RedisGrant, RedisError> {
-        match self {
-            Self::OfSecond {
-                operator,
-                rate,
-                wanted,
-            } => redis.take_of_second(&operator, rate, wanted).await,
-            Self::Strictly {
-                operator,
-                pace,
-                wanted,
-                least,
-            } => redis.take_strictly(&operator, &pace, wanted, least).await,
-            Self::OfAccount {
-                account,
-                pace,
-                wanted,
-            } => redis.take_of_account(&account, &pace, wanted).await,
+        let Self { name, wanted, kind } = self;
+        match kind {
+            TokenRequestKind::OfSecond(rate) => redis.take_of_second(&name, rate, wanted).await,
+            TokenRequestKind::Strictly(pace, least) => {
+                redis.take_strictly(&name, &pace, wanted, least).await
+            }
+            TokenRequestKind::OfAccount(pace) => redis.take_of_account(&name, &pace, wanted).await,
         }
     }
 }

@@ -6,10 +6,10 @@
 
 use actix::prelude::Request as Asked;
 
-use super::{AccountApi, NotOnce, Refused, Start, batch, start};
+use super::{AccountApi, NotOnce, Refused, batch};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::idempotency::{self, Request};
-use crate::actors::ingress::ingest::{Ingest, SubmitEach};
+use crate::actors::ingress::idempotency::{self, BegunRequest, Request};
+use crate::actors::ingress::ingest::{Ingest, Keys, Submit};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::pb::Message;
 
@@ -48,7 +48,7 @@ pub struct SentCommands {
     outcomes: Vec<CommandOutcome>,
     /// Of those whose messages are submitted, in the order of these.
     places: Vec<usize>,
-    answer: Option<Asked<Ingest, Timed<SubmitEach>>>,
+    answer: Option<Asked<Ingest, Timed<Submit>>>,
 }
 
 // === impl AccountApi ===
@@ -85,14 +85,14 @@ impl AccountApi {
         let mut outcomes = Vec::with_capacity(commands.len());
         for (command, begun) in commands.into_iter().zip(begun) {
             outcomes.push(match begun {
-                Ok(Start::New(claim)) => {
+                Ok(BegunRequest::New(claim)) => {
                     places.push(outcomes.len());
                     messages.push(command.message);
                     claims.push(*claim);
                     // Until it is answered.
                     Err(NotOnce::InProgress)
                 }
-                Ok(Start::Again(answer)) => match answer.results.into_iter().next() {
+                Ok(BegunRequest::Again(answer)) => match answer.results.into_iter().next() {
                     Some(answer) => {
                         let verdict = self.verdict(answer, account);
                         Ok(verdict.map(|id| CommandTaken { id, again: true }))
@@ -105,10 +105,10 @@ impl AccountApi {
         let answer = (!messages.is_empty()).then(|| {
             let mut batch = batch(account, peer.to_owned(), messages);
             batch.to = to;
-            let ask = Timed::new(SubmitEach(batch, claims), &self.node().mailboxes.ingest);
+            let submit = Submit::timed(batch, Keys::Each(claims), self.node());
             // Always the same one for an account, which takes them in the order in which they are sent.
             let turn = account.id as usize % self.ingests.len();
-            self.ingests[turn].send(ask)
+            self.ingests[turn].send(submit)
         });
         SentCommands {
             outcomes,
@@ -152,8 +152,8 @@ impl AccountApi {
         let begun = self.begin_all(account, ids, of).await;
         let is_taken = |start| match start {
             // The claim ends with this.
-            Start::New(_) => false,
-            Start::Again(_) => true,
+            BegunRequest::New(_) => false,
+            BegunRequest::Again(_) => true,
         };
         begun.into_iter().map(|one| one.map(is_taken)).collect()
     }
@@ -163,16 +163,11 @@ impl AccountApi {
         account: &AccountPlan,
         ids: Ids,
         of: impl Iterator<Item = &str>,
-    ) -> Vec<Result<Start, NotOnce>> {
+    ) -> Vec<Result<BegunRequest, NotOnce>> {
         let requests: Vec<Request> = of.map(|id| ids.request(account, id)).collect();
         let count = requests.len();
-        match idempotency::begin_all(&self.intake.node, requests).await {
-            Ok(begun) => begun.into_iter().map(start).collect(),
-            Err(error) => {
-                let unknown = || Err(NotOnce::Unavailable(error.to_string()));
-                (0..count).map(|_| unknown()).collect()
-            }
-        }
+        let begun = idempotency::begin_all(&self.intake.node, requests).await;
+        begun.unwrap_or_else(|error| (0..count).map(|_| Err(error.clone())).collect())
     }
 }
 

@@ -3,11 +3,11 @@
 use super::refused::OverBurst;
 use super::{AccountApi, NotSubmitted};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::runtime::timed_mailbox::Timed;
+use crate::actors::ingress::ingest;
 use crate::clock;
 use crate::content;
 use crate::domain::price;
-use crate::pb::{Message, TakeTokens};
+use crate::pb::Message;
 
 const DAY_S: u64 = 86_400;
 
@@ -34,13 +34,8 @@ impl AccountApi {
         let node = self.node();
         let mut limits = Vec::new();
         if let Some((rate, burst)) = node.rate_of(account.id) {
-            let ask = TakeTokens {
-                key: account.id,
-                ..TakeTokens::default()
-            };
-            let ask = Timed::new(ask, &node.mailboxes.throttle);
             // Without an answer nothing is said.
-            if let Ok(taken) = node.throttle.recipient().send(ask).await {
+            if let Some(taken) = ingest::take_tokens(node, account.id, 0).await {
                 let left = taken.left.min(burst);
                 let seconds = |tokens: u32| (f64::from(tokens) / rate).ceil() as u64;
                 limits.push(LimitState {

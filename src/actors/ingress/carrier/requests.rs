@@ -12,7 +12,7 @@ use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
 use crate::carrier::text;
 use crate::clock;
-use crate::cmpp::bodies::{Cancel, CancelResp, Connect, Submit, SubmitResp};
+use crate::cmpp::bodies::{Cancel, CancelResp, Connect, MessageResp, Submit};
 use crate::cmpp::{Body, Pdu, status};
 use crate::smpp::session::Event;
 use crate::smpp::{Body as Smpp, CancelSm, CommandStatus, Pdu as SmppPdu, UnsuccessSme};
@@ -76,9 +76,11 @@ impl CmppClient {
         let has_header = submit.tp_udhi & 1 != 0;
         // The session takes data_coding 0 for ASCII.
         let gbk = text::part_in_gbk(submit.msg_fmt, &submit.msg_content.0, has_header);
+        let (message, recipients) = submission_of(submit, self.session.protocol);
         Some(ClientEvent::Submit {
             sequence,
-            submission: submission_of(submit, self.session.protocol),
+            message,
+            recipients,
             gbk,
         })
     }
@@ -146,7 +148,7 @@ impl CmppClient {
     ) {
         let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
         let result = Widened(status::of_smpp(status));
-        let resp = Body::SubmitResp(SubmitResp { msg_id, result });
+        let resp = Body::SubmitResp(MessageResp { msg_id, result });
         self.respond(sequence, resp, out);
     }
 

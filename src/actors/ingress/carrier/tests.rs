@@ -5,7 +5,6 @@ use bytes::Bytes;
 use super::client::proven;
 use super::numbers::msg_id_of;
 use super::translate::{deliver_of, refusal_of, submission_of};
-use crate::actors::ingress::client_event::CarriedSubmission;
 use crate::actors::session::smpp_terms::receipt;
 use crate::carrier::fields::{Content, Recipients};
 use crate::carrier::link_id::link_id;
@@ -31,10 +30,9 @@ fn submit(recipients: &[&'static str]) -> Submit {
 }
 
 fn one(submit: Submit) -> SubmitSm {
-    match submission_of(submit, Cmpp::V30) {
-        CarriedSubmission::One(message) => *message,
-        other => panic!("{other:?}"),
-    }
+    let (message, recipients) = submission_of(submit, Cmpp::V30);
+    assert!(recipients.is_empty(), "{recipients:?}");
+    *message
 }
 
 #[test]
@@ -45,15 +43,13 @@ fn a_submit_is_one_message_or_one_for_many() {
     assert_eq!(message.validity_period, "261126103000032+");
     assert_eq!(message.schedule_delivery_time, "261125103000032+");
     assert_eq!((message.registered_delivery, message.data_coding), (1, 0));
-    let CarriedSubmission::Many(many) = submission_of(submit(&["1", "2"]), Cmpp::V30) else {
-        panic!("two recipients");
-    };
+    let (many, recipients) = submission_of(submit(&["1", "2"]), Cmpp::V30);
     let to = |number: &'static str| DestAddress::Sme {
         dest_addr_ton: 0,
         dest_addr_npi: 0,
         destination_addr: number.into(),
     };
-    assert_eq!(many.dest_address, [to("1"), to("2")]);
+    assert_eq!(recipients, [to("1"), to("2")]);
     assert_eq!(
         (many.short_message, many.registered_delivery),
         ("hello".into(), 1)
@@ -63,10 +59,7 @@ fn a_submit_is_one_message_or_one_for_many() {
             link_id: "0123456789".into(),
             ..submit(&["1"])
         };
-        match submission_of(submit, version) {
-            CarriedSubmission::One(message) => link_id(&message),
-            other => panic!("{other:?}"),
-        }
+        link_id(&submission_of(submit, version).0)
     };
     assert_eq!(linked(Cmpp::V30), "0123456789");
     assert!(linked(Cmpp::V20).is_empty(), "reserved there");

@@ -5,7 +5,6 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::numbers::msg_id_of;
-use crate::actors::ingress::client_event::CarriedSubmission;
 use crate::actors::receipts::shown_id;
 use crate::actors::session::smpp_terms::{carrying, china, esm_class};
 use crate::carrier::fields::{Content, Tail, Text, Varying};
@@ -17,7 +16,7 @@ use crate::cmpp::{Cmpp, Report};
 use crate::domain::address::{is_digits, plain};
 use crate::domain::id;
 use crate::smpp::receipt::{self, Extracted};
-use crate::smpp::{CommandStatus, DestAddress, SubmitMulti, SubmitSm};
+use crate::smpp::{CommandStatus, DestAddress, SubmitSm};
 use crate::sms::coding::{DataCoding, coding};
 
 /// Octets of a time (CMPP §8.4.3.1, SMPP 3.4 §7.1.1).
@@ -46,8 +45,8 @@ pub(super) fn is_cut(submit: &Submit) -> bool {
     submit.msg_fmt == Format::Ucs2 as u8 && content.len().saturating_sub(header) % 2 == 1
 }
 
-/// What a CMPP_SUBMIT of this version asks for.
-pub(super) fn submission_of(submit: Submit, version: Cmpp) -> CarriedSubmission {
+/// What a CMPP_SUBMIT of this version asks for, and its recipients if it has several.
+pub(super) fn submission_of(submit: Submit, version: Cmpp) -> (Box<SubmitSm>, Vec<DestAddress>) {
     let has_header = submit.tp_udhi & 1 != 0;
     let content = submit.msg_content.0;
     let (data_coding, content) = text::for_smpp(submit.msg_fmt, content, has_header);
@@ -77,26 +76,13 @@ pub(super) fn submission_of(submit: Submit, version: Cmpp) -> CarriedSubmission 
     let mut recipients = submit.dest_terminal_id.0;
     if recipients.len() == 1 {
         message.destination_addr = recipients.remove(0);
-        return CarriedSubmission::One(Box::new(message));
     }
     let recipients = recipients.into_iter().map(|number| DestAddress::Sme {
         dest_addr_ton: 0,
         dest_addr_npi: 0,
         destination_addr: number,
     });
-    CarriedSubmission::Many(Box::new(SubmitMulti {
-        source_addr: message.source_addr,
-        dest_address: recipients.collect(),
-        esm_class: message.esm_class,
-        protocol_id: message.protocol_id,
-        schedule_delivery_time: message.schedule_delivery_time,
-        validity_period: message.validity_period,
-        registered_delivery: message.registered_delivery,
-        data_coding: message.data_coding,
-        short_message: message.short_message,
-        tlvs: message.tlvs,
-        ..SubmitMulti::default()
-    }))
+    (Box::new(message), recipients.collect())
 }
 
 /// What a deliver_sm of the session is to the client: a report, a message of a handset, or nothing that CMPP knows.

@@ -190,12 +190,9 @@ impl EsmeSession {
     }
 
     fn reject(&mut self, sequence: u32, status: CommandStatus) {
-        self.core
-            .node
-            .metrics
-            .binds_refused
-            .get_or_create(&status_label(status.0))
-            .inc();
+        let label = status_label(status.0);
+        let binds_refused = &self.core.node.metrics.binds_refused;
+        binds_refused.get_or_create(&label).inc();
         self.core
             .write(|protocol, out| protocol.reject_bind(sequence, status, out));
     }

@@ -3,14 +3,14 @@
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::{EsmeSession, INTAKE};
-use crate::actors::ingress::ingest::Submit;
+use crate::actors::ingress::ingest::{Keys, Submit};
 use crate::actors::receipts::shown_id::IdNotation;
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::bound::BoundProtocol as _;
+use crate::actors::session::core::Arriving;
 use crate::actors::session::smpp_terms;
 use crate::content::compose::check_reference;
 use crate::content::pdu;
-use crate::pb::{Kind, Message, SubmitReply, SubmitResult};
+use crate::pb::{Kind, Message, SubmitBatch, SubmitReply, SubmitResult};
 use crate::smpp::{CommandStatus, SubmitSm, Tlvs};
 use bytes::Bytes;
 
@@ -68,39 +68,46 @@ impl EsmeSession {
         };
         batch.alphabet = self.alphabet.map(Into::into);
         batch.alphabet_is_fixed = self.core.protocol.is_cmpp();
-        let count = sequences.len();
-        self.core.snapshot.received_total += count as u64;
-        let request = self
-            .ingest
-            .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
+        self.hand_over(batch, arriving, ctx, move |session, reply| match reply {
+            Some(reply) => session.answer(&reply.results),
+            None => {
+                let failed = sequences.into_iter().map(|sequence| SubmitResult {
+                    sequence,
+                    status: CommandStatus::ESME_RSYSERR.0,
+                    ..SubmitResult::default()
+                });
+                session.answer(&failed.collect::<Vec<_>>());
+            }
+        });
+    }
+
+    /// Hands a batch to Ingest; `answer` gets its reply after the commit. It gets none if Ingest failed on this batch:
+    /// whether it was accepted is unknown then, so the sender must ask again rather than believe.
+    pub(super) fn hand_over(
+        &mut self,
+        batch: SubmitBatch,
+        arriving: Arriving,
+        ctx: &mut Context<Self>,
+        answer: impl FnOnce(&mut Self, Option<&SubmitReply>) + 'static,
+    ) {
+        self.core.snapshot.received_total += batch.submissions.len() as u64;
+        let submit = Submit::timed(batch, Keys::None, &self.core.node);
+        let request = self.ingest.send(submit);
         let turn = self.accepted.begin();
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
             session.core.answered(arriving);
-            match &reply {
-                Ok(accepted) => session.answer(&accepted.reply),
-                // Ingest failed on this batch; whether it was accepted is unknown, so the sender
-                // must ask again rather than believe.
-                Err(_) => session.answer(&SubmitReply {
-                    results: sequences
-                        .into_iter()
-                        .map(|sequence| SubmitResult {
-                            sequence,
-                            status: CommandStatus::ESME_RSYSERR.0,
-                            ..SubmitResult::default()
-                        })
-                        .collect(),
-                }),
-            }
-            session.accepted.pass_on(turn, reply.ok());
+            let accepted = reply.ok();
+            answer(session, accepted.as_ref().map(|accepted| &accepted.reply));
+            session.accepted.pass_on(turn, accepted);
             session.go_on(ctx);
         }));
     }
 
-    fn answer(&mut self, reply: &SubmitReply) {
-        let congestion = self.congestion(&reply.results);
+    fn answer(&mut self, results: &[SubmitResult]) {
+        let congestion = self.congestion(results);
         let form = self.id_form();
         self.core.answer(|protocol, came_as, out| {
-            protocol.submitted(came_as, &reply.results, form, congestion, out);
+            protocol.submitted(came_as, results, form, congestion, out);
         });
     }
 

@@ -6,17 +6,16 @@
 
 use std::collections::HashSet;
 
-use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use actix::Context;
 use bytes::Bytes;
 
 use super::EsmeSession;
-use crate::actors::ingress::ingest::Submit;
 use crate::actors::receipts::shown_id::IdNotation;
-use crate::actors::runtime::timed_mailbox::Timed;
 use crate::config::DistributionLists;
 use crate::content::door::ADDRESS;
 use crate::domain::address::{normalise, plain};
-use crate::pb::{Submission, SubmitBatch, SubmitResult};
+use crate::domain::rewrite::TypedAddress;
+use crate::pb::{Message, Submission, SubmitBatch, SubmitReply, SubmitResult};
 use crate::smpp::{
     Body, CommandId, CommandStatus, DestAddress, Pdu, SubmitMulti, SubmitMultiResp, SubmitSm, Tlvs,
     UnsuccessSme, tag,
@@ -31,34 +30,19 @@ const ISDN: u8 = 1;
 /// One request whose destinations are on their way.
 pub(super) struct Multi {
     sequence: u32,
-    destinations: Vec<Destination>,
+    destinations: Vec<TypedAddress>,
     failures: Vec<UnsuccessSme>,
     submissions: Vec<Submission>,
 }
 
-#[derive(Clone)]
-struct Destination {
-    ton: u8,
-    npi: u8,
-    address: Bytes,
-}
-
-// === impl Destination ===
-
-impl Destination {
-    fn failed(&self, status: CommandStatus) -> UnsuccessSme {
-        UnsuccessSme {
-            dest_addr_ton: self.ton,
-            dest_addr_npi: self.npi,
-            destination_addr: named(&self.address),
-            error_status_code: status,
-        }
+/// A destination that was refused, as the answer has room for it: it names one whose address is too long, too.
+fn failed(to: &TypedAddress, status: CommandStatus) -> UnsuccessSme {
+    UnsuccessSme {
+        dest_addr_ton: to.ton,
+        dest_addr_npi: to.npi,
+        destination_addr: to.digits.slice(..to.digits.len().min(ADDRESS)),
+        error_status_code: status,
     }
-}
-
-/// An address as the answer has room for it: one that is longer is refused, and the answer names it.
-fn named(address: &Bytes) -> Bytes {
-    address.slice(..address.len().min(ADDRESS))
 }
 
 /// Unfolds distribution lists; who is named twice gets one message. A list that is not there is a
@@ -66,12 +50,12 @@ fn named(address: &Bytes) -> Bytes {
 fn unfold(
     wanted: Vec<DestAddress>,
     lists: &DistributionLists,
-) -> Result<(Vec<Destination>, Vec<UnsuccessSme>), CommandStatus> {
-    let mut found: Vec<Destination> = Vec::with_capacity(wanted.len());
+) -> Result<(Vec<TypedAddress>, Vec<UnsuccessSme>), CommandStatus> {
+    let mut found: Vec<TypedAddress> = Vec::with_capacity(wanted.len());
     let mut failures = Vec::new();
     let mut seen: HashSet<Vec<u8>> = HashSet::new();
-    let mut add = |one: Destination| {
-        if seen.insert(plain(&one.address).into_owned()) {
+    let mut add = |one: TypedAddress| {
+        if seen.insert(plain(&one.digits).into_owned()) {
             found.push(one);
         }
     };
@@ -81,27 +65,28 @@ fn unfold(
                 dest_addr_ton,
                 dest_addr_npi,
                 destination_addr,
-            } => add(Destination {
+            } => add(TypedAddress {
                 ton: dest_addr_ton,
                 npi: dest_addr_npi,
-                address: destination_addr,
+                digits: destination_addr,
             }),
             DestAddress::DistributionList { dl_name } => {
                 let name = String::from_utf8_lossy(&dl_name);
                 match lists.members(&name) {
                     Some(members) => members.iter().for_each(|member| {
-                        add(Destination {
+                        add(TypedAddress {
                             ton: INTERNATIONAL,
                             npi: ISDN,
-                            address: Bytes::copy_from_slice(normalise(member.as_bytes())),
+                            digits: Bytes::copy_from_slice(normalise(member.as_bytes())),
                         });
                     }),
-                    None => failures.push(UnsuccessSme {
-                        dest_addr_ton: 0,
-                        dest_addr_npi: 0,
-                        destination_addr: named(&dl_name),
-                        error_status_code: CommandStatus::ESME_RINVDLNAME,
-                    }),
+                    None => {
+                        let unknown = TypedAddress {
+                            digits: dl_name.clone(),
+                            ..TypedAddress::default()
+                        };
+                        failures.push(failed(&unknown, CommandStatus::ESME_RINVDLNAME));
+                    }
                 }
             }
         }
@@ -120,7 +105,7 @@ impl Multi {
         let mut failures = self.failures;
         for result in results.iter().filter(|result| result.status != 0) {
             if let Some(destination) = self.destinations.get(result.sequence as usize) {
-                failures.push(destination.failed(CommandStatus(result.status)));
+                failures.push(failed(destination, CommandStatus(result.status)));
             }
         }
         let accepted = results.iter().filter(|result| result.status == 0);
@@ -149,34 +134,33 @@ impl Multi {
 // === impl EsmeSession ===
 
 impl EsmeSession {
-    /// Takes a request in; it leaves with what else this socket read brought.
-    pub(super) fn submit_multi(
+    pub(super) fn submit_multi(&mut self, sequence: u32, mut multi: SubmitMulti) {
+        let wanted = std::mem::take(&mut multi.dest_address);
+        let template = self.carried(submit_sm_of(multi), None);
+        self.submit_to_each(sequence, wanted, &template);
+    }
+
+    /// Takes a message to many in; it leaves with what else this socket read brought.
+    pub(super) fn submit_to_each(
         &mut self,
         sequence: u32,
-        mut multi: SubmitMulti,
-        gbk: Option<Bytes>,
+        wanted: Vec<DestAddress>,
+        template: &Message,
     ) {
         let Some(account) = &self.account else { return };
-        let wanted = std::mem::take(&mut multi.dest_address);
         let (destinations, failures) = match unfold(wanted, &account.config.lists) {
             Ok(unfolded) => unfolded,
-            Err(status) => {
-                self.core.write(|protocol, out| {
-                    protocol.refuse(CommandId::SUBMIT_MULTI, sequence, status, out);
-                });
-                return;
-            }
+            Err(status) => return self.refuse_multi(sequence, status),
         };
-        let template = self.carried(submit_sm_of(multi), gbk);
         let submissions = destinations
             .iter()
             .enumerate()
             .map(|(at, one)| Submission {
                 sequence: at as u32,
-                message: Some(Box::new(crate::pb::Message {
+                message: Some(Box::new(Message {
                     dest_ton: u32::from(one.ton),
                     dest_npi: u32::from(one.npi),
-                    destination: one.address.clone(),
+                    destination: one.digits.clone(),
                     ..template.clone()
                 })),
             })
@@ -204,36 +188,24 @@ impl EsmeSession {
                 alphabet_is_fixed: self.core.protocol.is_cmpp(),
                 ..SubmitBatch::default()
             };
-            let count = batch.submissions.len();
             let arriving = self.core.arriving(sender, &batch.submissions);
-            self.core.snapshot.received_total += count as u64;
-            let request = self
-                .ingest
-                .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
-            let turn = self.accepted.begin();
-            ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-                session.core.answered(arriving);
-                match &reply {
-                    Ok(accepted) => {
-                        let results = &accepted.reply.results;
-                        let congestion = session.congestion(results);
-                        let answer = multi.answer(results, session.id_form(), congestion);
-                        session
-                            .core
-                            .write(|protocol, out| protocol.answer(&answer, out));
-                    }
-                    // Whether it was accepted is unknown, so the sender must ask again.
-                    Err(_) => {
-                        let status = CommandStatus::ESME_RSYSERR;
-                        session.core.write(|protocol, out| {
-                            protocol.refuse(CommandId::SUBMIT_MULTI, multi.sequence, status, out);
-                        });
-                    }
+            self.hand_over(batch, arriving, ctx, move |session, reply| match reply {
+                Some(SubmitReply { results }) => {
+                    let congestion = session.congestion(results);
+                    let answer = multi.answer(results, session.id_form(), congestion);
+                    session
+                        .core
+                        .write(|protocol, out| protocol.answer(&answer, out));
                 }
-                session.accepted.pass_on(turn, reply.ok());
-                session.go_on(ctx);
-            }));
+                None => session.refuse_multi(multi.sequence, CommandStatus::ESME_RSYSERR),
+            });
         }
+    }
+
+    fn refuse_multi(&mut self, sequence: u32, status: CommandStatus) {
+        self.core.write(|protocol, out| {
+            protocol.refuse(CommandId::SUBMIT_MULTI, sequence, status, out);
+        });
     }
 }
 

@@ -190,12 +190,8 @@ impl EsmeSession {
             operation,
             status: status_label(answer.status.0).status,
         };
-        self.core
-            .node
-            .metrics
-            .operations
-            .get_or_create(&label)
-            .inc();
+        let metrics = &self.core.node.metrics;
+        metrics.operations.get_or_create(&label).inc();
         if !answer.status.is_ok() {
             self.core.snapshot.errors_total += 1;
         }

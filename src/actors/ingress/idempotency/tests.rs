@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::actors::billing::balance::NodePurses;
-use crate::actors::ingress::ingest::{Accepted, Intake, accept, accept_once};
+use crate::actors::ingress::ingest::{Accepted, Intake, Keys, accept, admit};
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::test_support::{self, TestNode};
 use crate::config::{Config, OnDuplicate};
@@ -38,15 +38,13 @@ impl Entrance {
         Request::new(self.node.account, key, "POST /v1/messages", body.as_bytes())
     }
 
-    async fn begin(&self, key: &str, body: &str) -> BegunRequest {
-        begin(&self.node.context, self.request(key, body))
-            .await
-            .expect("the store answers")
+    async fn begin(&self, key: &str, body: &str) -> Result<BegunRequest, NotOnce> {
+        begin(&self.node.context, self.request(key, body)).await
     }
 
     async fn claim(&self, key: &str, body: &str) -> Box<IdempotencyClaim> {
         match self.begin(key, body).await {
-            BegunRequest::New(claim) => claim,
+            Ok(BegunRequest::New(claim)) => claim,
             other => panic!("{}", name(&other)),
         }
     }
@@ -56,8 +54,8 @@ impl Entrance {
         claim: Box<IdempotencyClaim>,
         destinations: &[&str],
     ) -> Vec<SubmitResult> {
-        let accepted = accept_once(self.intake.clone(), self.batch(destinations), claim).await;
-        results(accepted)
+        let (batch, keys) = (self.batch(destinations), Keys::All(claim));
+        results(admit(self.intake.clone(), batch, keys, Vec::new()).await)
     }
 
     fn batch(&self, destinations: &[&str]) -> SubmitBatch {
@@ -84,19 +82,20 @@ fn results(mut accepted: Accepted) -> Vec<SubmitResult> {
     results
 }
 
-fn name(begun: &BegunRequest) -> &'static str {
+fn name(begun: &Result<BegunRequest, NotOnce>) -> &'static str {
     match begun {
-        BegunRequest::New(_) => "new",
-        BegunRequest::Again(_) => "again",
-        BegunRequest::OtherRequest => "other request",
-        BegunRequest::InProgress => "in progress",
-        BegunRequest::Full => "full",
+        Ok(BegunRequest::New(_)) => "new",
+        Ok(BegunRequest::Again(_)) => "again",
+        Err(NotOnce::OtherRequest) => "other request",
+        Err(NotOnce::InProgress) => "in progress",
+        Err(NotOnce::Full) => "full",
+        Err(NotOnce::Unavailable(_) | NotOnce::Broken) => "no answer of the store",
     }
 }
 
-fn again(begun: BegunRequest) -> IdempotentAnswer {
+fn again(begun: Result<BegunRequest, NotOnce>) -> IdempotentAnswer {
     match begun {
-        BegunRequest::Again(answer) => answer,
+        Ok(BegunRequest::Again(answer)) => answer,
         other => panic!("{}", name(&other)),
     }
 }
@@ -109,8 +108,7 @@ fn with_duplicate_window(config: &mut Config) {
 #[actix::test]
 async fn a_repetition_gets_the_answer_of_the_first() {
     let entrance = Entrance::open(|_| {}).await;
-    let mut claim = entrance.claim("k", "body").await;
-    claim.keep_context(Bytes::from_static(b"\x01"));
+    let claim = entrance.claim("k", "body").await;
     let busy = entrance.begin("k", "body").await;
     assert_eq!(name(&busy), "in progress");
     // The second is no number.
@@ -121,7 +119,6 @@ async fn a_repetition_gets_the_answer_of_the_first() {
     assert_eq!(accepted, [true, false, true]);
     let answer = again(entrance.begin("k", "body").await);
     assert_eq!(answer.results, first);
-    assert_eq!(answer.context, Bytes::from_static(b"\x01"));
     let other = entrance.begin("k", "other body").await;
     assert_eq!(name(&other), "other request");
     let another = entrance.begin("k2", "body").await;

@@ -14,7 +14,9 @@ use crate::content;
 use crate::content::door::{self, Bringer};
 use crate::domain::policy::PolicyRefusal;
 use crate::domain::{address, validity};
-use crate::pb::{Alphabet, Kind, Message, ReplayOrder, Submission, SubmitCause, TakeTokens};
+use crate::pb::{
+    Alphabet, Kind, Message, ReplayOrder, Submission, SubmitCause, TakeTokens, TakenTokens,
+};
 use crate::smpp::{CommandStatus, time};
 
 /// How much a sender may submit now: one token for each short message that a handset receives.
@@ -104,17 +106,24 @@ impl SubmitTokens {
 
 /// Tokens of a sender's bucket, at most so many.
 async fn ask(node: &NodeContext, sender: u32, wanted: u32) -> u32 {
+    let taken = take_tokens(node, sender, wanted).await;
+    taken.map_or(0, |taken| taken.granted)
+}
+
+/// At most so many tokens of a bucket; `None` while Throttle is restarting. Refusing is safe then, because senders try
+/// again.
+pub(in crate::actors::ingress) async fn take_tokens(
+    node: &NodeContext,
+    key: u32,
+    wanted: u32,
+) -> Option<TakenTokens> {
     let ask = TakeTokens {
-        key: sender,
+        key,
         wanted,
         ..TakeTokens::default()
     };
     let ask = Timed::new(ask, &node.mailboxes.throttle);
-    match node.throttle.recipient().send(ask).await {
-        Ok(taken) => taken.granted,
-        // Throttle is restarting: refusing is safe, because the sender tries again.
-        Err(_) => 0,
-    }
+    node.throttle.recipient().send(ask).await.ok()
 }
 
 /// The alphabet that data_coding 0 means for this sender: as configured, otherwise as its listener

@@ -10,12 +10,12 @@ use crate::store::idempotency::IdempotencyRow;
 
 /// The claims of a batch.
 #[derive(Default)]
-pub(super) enum Keys {
+pub enum Keys {
     #[default]
     None,
     /// The batch is one request.
     All(Box<IdempotencyClaim>),
-    /// Each submission is one, by its sequence number.
+    /// Each submission is one: the claims are in the order of the sequence numbers, which begin with 0.
     Each(Vec<IdempotencyClaim>),
 }
 

@@ -138,11 +138,26 @@ fn refused(error: io::Error) -> ConnectionRefused {
     ConnectionRefused::Tls(format!("{meaning} ({why})"))
 }
 
+/// What letting a connection in brings, within the time for that; says in log and metrics why it brings nothing.
+pub(crate) async fn in_time<T>(
+    node: &NodeContext,
+    guard: &BindGuard,
+    name: &str,
+    peer: SocketAddr,
+    entering: impl Future<Output = Result<T, ConnectionRefused>>,
+) -> Option<T> {
+    let within = node.config().smpp.session_init_timeout;
+    let entered = tokio::time::timeout(within, entering).await;
+    let entered = entered.unwrap_or(Err(ConnectionRefused::TooLate));
+    let tell = |refused: &ConnectionRefused| refused.tell(node, guard, name, peer);
+    entered.inspect_err(tell).ok()
+}
+
 // === impl ConnectionRefused ===
 
 impl ConnectionRefused {
     /// Says so in log and metrics; what strangers can cause is logged at a limited rate.
-    pub(crate) fn tell(&self, node: &NodeContext, guard: &BindGuard, name: &str, peer: SocketAddr) {
+    fn tell(&self, node: &NodeContext, guard: &BindGuard, name: &str, peer: SocketAddr) {
         match self.reason() {
             None => tracing::debug!(listener = %name, %peer, "{self}"),
             Some(reason) => {

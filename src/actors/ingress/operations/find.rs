@@ -143,16 +143,12 @@ pub(super) async fn in_state(
     below: Option<u64>,
     state: Option<MessageState>,
 ) -> Result<FoundMessages, CommandStatus> {
-    let Between {
-        source,
-        destination,
-    } = between;
     let stored = rewrite::stored_as(
         &asker.node.plan(),
         asker.account,
         asker.gsm,
-        source.clone(),
-        destination.clone(),
+        between.source.clone(),
+        between.destination.clone(),
     );
     let search = Search {
         from: text(&stored.0),
@@ -169,8 +165,11 @@ pub(super) async fn in_state(
         // Senders do not see parts and wholes that the SMSC has made.
         !content::is_internal(message)
             && message.sender == asker.account
-            && is_same(&original_source(message).digits, &source.digits)
-            && is_same(&original_destination(message).digits, &destination.digits)
+            && is_same(&original_source(message).digits, &between.source.digits)
+            && is_same(
+                &original_destination(message).digits,
+                &between.destination.digits,
+            )
     });
     Ok(page)
 }

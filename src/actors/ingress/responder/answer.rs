@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, TextSource};
 use crate::actors::context::traced;
-use crate::actors::ingress::ingest::{Intake, accept_answer};
+use crate::actors::ingress::ingest::{Intake, Keys, admit};
 use crate::actors::multipart::assembly::{CommitOutcome, move_on};
 use crate::actors::receipts::final_state;
 use crate::actors::routing::policy::BucketRequest;
@@ -17,7 +17,8 @@ use crate::domain::address::normalise;
 use crate::domain::command_status;
 use crate::domain::mo_rule::{Action, CompiledMoRule, MoReply, TemplateValues, composed, words};
 use crate::domain::policy::{AddressLimit, Per};
-use crate::pb::{Final, Message, MessageState, RuledBy, Submission, SubmitBatch};
+use crate::pb::failed::Why;
+use crate::pb::{Failed, Final, Message, MessageState, RuledBy, Submission, SubmitBatch};
 use crate::smpp::CommandStatus;
 use crate::store::WriteBatch;
 
@@ -40,26 +41,12 @@ pub struct Job {
     pub attempt: u32,
 }
 
-/// What became of a message.
-pub enum SubmissionResult {
-    /// It has ended, or is in another queue.
-    Settled,
-    /// Nothing is written.
-    NotWritten,
-    /// Its answer is refused for now.
-    Later {
-        status: u32,
-        attempt: u32,
-        pause: Duration,
-    },
-}
-
-/// Answers a message, or ends it without an answer.
+/// Answers a message, or ends it without an answer; `None` when it has ended, or is in another queue.
 pub async fn carry_out(
     node: Arc<NodeContext>,
     intake: Arc<Intake>,
     mut job: Job,
-) -> SubmissionResult {
+) -> Option<Failed> {
     let plan = node.full_plan();
     let name = job
         .message
@@ -77,14 +64,15 @@ pub async fn carry_out(
     match rule.map(|rule| (rule, &rule.action)) {
         Some((_, Action::Drop)) => {
             end(&node, job, "dropped").await;
-            SubmissionResult::Settled
+            None
         }
         Some((rule, Action::Reply(reply))) => answer(node, intake, &plan, rule, reply, job).await,
         Some((_, Action::Deliver { .. })) | None => {
             let from = plan.responder.unwrap_or_default();
+            let id = job.message.id;
             match move_on(node, from, vec![*job.message], true).await {
-                CommitOutcome::Done => SubmissionResult::Settled,
-                CommitOutcome::Not => SubmissionResult::NotWritten,
+                CommitOutcome::Done => None,
+                CommitOutcome::Not => Some(Failed::not_sent(id)),
             }
         }
     }
@@ -97,16 +85,16 @@ async fn answer(
     rule: &CompiledMoRule,
     reply: &MoReply,
     job: Job,
-) -> SubmissionResult {
+) -> Option<Failed> {
     let text = content::text_of(&job.message).map(|text| composed(&text));
     if let Some(why) = unanswered(plan, &job.message, text.as_deref()) {
         node.metrics.replied(&rule.name, why);
         end(&node, job, why).await;
-        return SubmissionResult::Settled;
+        return None;
     }
     let Some(account) = plan.account(&reply.account) else {
         // Rules without their account are not in the plan.
-        return SubmissionResult::NotWritten;
+        return Some(Failed::not_sent(job.message.id));
     };
     let text = text.unwrap_or_default();
     let message = match written(rule, reply, &job.message, &text) {
@@ -124,7 +112,7 @@ async fn answer(
     let mut ends = vec![ended(&job, MessageState::Delivered, "")];
     if final_state::complete(&node, &mut ends).await.is_err() {
         limiter.give_back(std::slice::from_ref(&bucket)).await;
-        return later(&node, rule, &job, CommandStatus::ESME_RSYSERR);
+        return Some(later(&node, rule, &job, CommandStatus::ESME_RSYSERR));
     }
     let batch = SubmitBatch {
         sender: account.id,
@@ -135,24 +123,24 @@ async fn answer(
         encoded: true,
         ..SubmitBatch::default()
     };
-    let accepted = accept_answer(Arc::clone(&intake), batch, ends).await;
+    let accepted = admit(Arc::clone(&intake), batch, Keys::None, ends).await;
     let result = accepted.reply.results.first();
     let status = CommandStatus(result.map_or(CommandStatus::ESME_RSYSERR.0, |one| one.status));
     let ended = accepted.ended;
     accepted.pass_on();
     if status.is_ok() {
         node.metrics.replied(&rule.name, "sent");
-        return SubmissionResult::Settled;
+        return None;
     }
     bucket.wanted = 1;
     limiter.give_back(&[bucket]).await;
     if ended {
         // The store has refused the row of the answer alone.
         node.metrics.replied(&rule.name, "refused");
-        return SubmissionResult::Settled;
+        return None;
     }
     if FOR_NOW.contains(&status) {
-        return later(&node, rule, &job, status);
+        return Some(later(&node, rule, &job, status));
     }
     let name = command_status::display(status.0);
     tracing::warn!(rule = %rule.name, account = %reply.account, status = %name, "an answer was refused");
@@ -239,18 +227,17 @@ fn bucket(rule: &CompiledMoRule, reply: &MoReply, message: &Message) -> BucketRe
     bucket
 }
 
-fn later(
-    node: &NodeContext,
-    rule: &CompiledMoRule,
-    job: &Job,
-    status: CommandStatus,
-) -> SubmissionResult {
+/// Its answer is refused for now.
+fn later(node: &NodeContext, rule: &CompiledMoRule, job: &Job, status: CommandStatus) -> Failed {
     node.metrics.replied(&rule.name, "later");
     let doubled = FIRST_PAUSE * 2_u32.pow(job.attempt.saturating_sub(1).min(16));
-    SubmissionResult::Later {
+    Failed {
+        id: job.message.id,
+        why: Why::Later.into(),
         status: status.0,
         attempt: job.attempt,
-        pause: doubled.min(LONGEST_PAUSE),
+        pause_ms: doubled.min(LONGEST_PAUSE).as_millis() as u64,
+        ..Failed::default()
     }
 }
 
@@ -259,10 +246,10 @@ async fn give_up(
     rule: &CompiledMoRule,
     job: Job,
     why: &'static str,
-) -> SubmissionResult {
+) -> Option<Failed> {
     node.metrics.replied(&rule.name, why);
     end(node, job, why).await;
-    SubmissionResult::Settled
+    None
 }
 
 /// Ends a message that nobody gets and that is not answered.

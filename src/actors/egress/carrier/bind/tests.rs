@@ -11,7 +11,7 @@ use crate::actors::test_support::{TestNode, node_with};
 use crate::config::OperatorProtocol;
 use crate::pb::PduDialect;
 use crate::pb::delivery::What;
-use crate::sgip::bodies::{BindResp, SubmitResp};
+use crate::sgip::bodies::ResultResp;
 use crate::sgip::{Body, Pdu, Sequence, Sgip};
 use crate::smpp::SubmitSm;
 
@@ -74,7 +74,7 @@ impl Scene {
         let Some(carrier::Event::Login(login)) = self.read() else {
             panic!("no login");
         };
-        let resp = Body::BindResp(BindResp::default());
+        let resp = Body::BindResp(ResultResp::default());
         (self.gateway)
             .answer_login(login.sequence, resp, self.now, &mut self.back)
             .expect("it fits");
@@ -106,10 +106,7 @@ impl Scene {
     }
 
     fn answer(&mut self, sequence: Sequence, result: u8) {
-        let resp = Body::SubmitResp(SubmitResp {
-            result,
-            ..SubmitResp::default()
-        });
+        let resp = Body::SubmitResp(ResultResp::of(result));
         (self.gateway)
             .answer(sequence, resp, &mut self.back)
             .expect("it fits");
@@ -210,7 +207,7 @@ async fn what_waits_for_a_slow_gateway_goes_back_and_a_late_answer_is_told() {
     let (first, _) = scene.submit();
     scene.now += SECOND;
     // It says something, but no answer.
-    let other = Body::SubmitResp(SubmitResp::default());
+    let other = Body::SubmitResp(ResultResp::default());
     let nobodys = Sequence {
         counter: u32::MAX,
         ..first
