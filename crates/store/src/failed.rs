@@ -135,7 +135,7 @@ impl FailedSearch {
     }
 
     /// The requested states as numbers of the tables, for `state IN (…)`.
-    fn states(&self) -> String {
+    pub(crate) fn states(&self) -> String {
         let one = self.which.state.as_ref().map(std::slice::from_ref);
         let states = one.unwrap_or(&FAILURES);
         let numbers: Vec<String> = states
