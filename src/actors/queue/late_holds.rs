@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::pb::{Failed, SettleBatch};
+use crate::pb::SettleBatch;
 
 /// By the ids of the messages.
 #[derive(Default)]
@@ -99,6 +99,7 @@ impl LateHolds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pb::Failed;
 
     #[test]
     fn what_a_session_settles_before_it_is_there_is_settled_when_it_is() {
