@@ -433,4 +433,36 @@ mod tests {
         assert_eq!(state(0, 2, false), "down");
         assert_eq!(state(0, 2, true), "paused");
     }
+
+    #[test]
+    fn an_operator_that_is_not_enabled_has_its_settings() {
+        let resource = Resource {
+            name: "up".to_owned(),
+            version: 7,
+            settings: serde_json::json!({ "address": "smsc.example:2775" }),
+        };
+        let shown = serde_json::to_value(Operator::new(resource, None)).unwrap();
+        assert_eq!(
+            shown,
+            serde_json::json!({
+                "id": "up",
+                "address": "smsc.example:2775",
+                "state": "disabled",
+                "bound": 0,
+                "configured": 0,
+                "last_error": "",
+                "available": false,
+                "health": { "status": "UNBOUND", "failback_at": null },
+                "breaker": null,
+                "rate": null,
+                "slowed": false,
+                "answer_ms": null,
+                "queue": null,
+                "binds": [],
+                "nodes": [],
+                "version": 7,
+                "settings": { "address": "smsc.example:2775" },
+            })
+        );
+    }
 }

@@ -77,6 +77,14 @@ mod tests {
     }
 
     #[test]
+    fn stores_keep_the_words_of_roles() {
+        let words = AccessRole::ALL.map(AccessRole::as_str);
+        assert_eq!(words, ["read", "operate", "admin"]);
+        let words = KeyRole::ALL.map(KeyRole::as_str);
+        assert_eq!(words, ["send", "read", "both", "consent"]);
+    }
+
+    #[test]
     fn each_role_includes_the_ones_before() {
         for (at, role) in AccessRole::ALL.into_iter().enumerate() {
             assert_eq!(AccessRole::from_name(role.as_str()), Some(role));

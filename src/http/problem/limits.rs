@@ -132,6 +132,8 @@ mod tests {
         assert!(problem.details().retry_at.is_some());
         let soon = Problem::too_many(LimitName::Rate, Duration::ZERO, "too fast");
         assert_eq!(retry_after(&soon), 1, "never at once");
+        let wrong = Problem::too_many(LimitName::WrongKeys, hours, "too many");
+        assert_eq!(wrong.details().limit.as_deref(), Some("wrong-keys"));
     }
 
     #[test]

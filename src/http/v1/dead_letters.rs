@@ -514,6 +514,18 @@ mod tests {
     }
 
     #[test]
+    fn every_condition_names_something_and_an_order_does_not() {
+        let none = serde_json::to_value(FailedMessageFilter::default()).unwrap();
+        let keys = none.as_object().unwrap().keys();
+        let empty = keys.filter(|key| {
+            let only = serde_json::json!({ key.as_str(): "1" });
+            let filter: FailedMessageFilter = serde_json::from_value(only).unwrap();
+            filter.is_empty()
+        });
+        assert_eq!(empty.collect::<Vec<_>>(), ["order"]);
+    }
+
+    #[test]
     fn names_what_is_wrong() {
         for (json, part) in [
             ("{}", "filter"),
