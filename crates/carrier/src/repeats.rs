@@ -158,10 +158,15 @@ impl<P: Protocol> SessionRepeats<P> {
     /// Notes the response to a request.
     pub(crate) fn answered(&self, sequence: P::Sequence, response: P::Body) {
         let mut remembered = self.repeats.lock();
-        if !P::takes(&response) {
-            remembered.by_sequence.remove(&sequence);
-        } else if let Some(came) = remembered.request(sequence) {
+        let came = remembered.request(sequence);
+        // Another connection may have another request under this sequence since.
+        let Some(came) = came.filter(|came| came.session == self.session) else {
+            return;
+        };
+        if P::takes(&response) {
             came.response = Some(response);
+        } else {
+            remembered.by_sequence.remove(&sequence);
         }
     }
 }

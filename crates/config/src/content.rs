@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::section::settings;
-use smsc_sms::{Language, convert};
+use smsc_sms::{Language, UnknownName, convert};
 
 settings! {
     /// Meaning of data_coding 0 for a peer.
@@ -72,10 +72,22 @@ settings! {
 
 /// Whether it names a national language table.
 pub(super) fn language(name: &str) -> Result<(), String> {
-    if name.parse::<Language>().is_ok() {
-        return Ok(());
+    let language = name.parse::<Language>();
+    let refusal =
+        |unknown: UnknownName| format!("{name:?} has no table; write one of {}", unknown.allowed);
+    language.map(|_| ()).map_err(refusal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_without_a_table_is_told_those_that_have_one() {
+        assert_eq!(language("turkish"), Ok(()));
+        let refused = language("default").unwrap_err();
+        for known in Language::ALL {
+            assert!(refused.contains(known.name()), "{refused}");
+        }
     }
-    let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();
-    let known = known.join(", ");
-    Err(format!("{name:?} has no table; write one of {known}"))
 }

@@ -288,6 +288,40 @@ fn what_comes_again_is_passed_on_once_unless_nobody_knows_what_became_of_it() {
 }
 
 #[test]
+fn a_response_is_for_the_request_of_its_own_connection() {
+    let now = Instant::now();
+    let repeats = Repeats::of_peer();
+    let sharing = || {
+        let (_, mut server) = opened(now);
+        server.share(&repeats);
+        server
+    };
+    let sequence = Sequence::of([1; 12]);
+    // Whether it is passed on, and whether it is answered.
+    let report = |server: &mut Session<Sgip, char>, state: u8| {
+        let report = Report {
+            state,
+            ..Report::default()
+        };
+        let body = Body::Report(report);
+        let (mut frame, mut out) = (BytesMut::new(), BytesMut::new());
+        SGIP.encode(&Pdu { sequence, body }, &mut frame).unwrap();
+        server.receive(&frame, now);
+        let event = server.next_event(now, &mut out);
+        (event.is_some(), !out.is_empty())
+    };
+    let (mut first, mut second) = (sharing(), sharing());
+    assert_eq!(report(&mut first, 0), (true, false));
+    // The peer numbers each connection anew.
+    assert_eq!(report(&mut second, 2), (true, false));
+    for result in [status::OK, status::BUSY] {
+        let resp = Body::ReportResp(ResultResp::of(result));
+        first.answer(sequence, resp, &mut BytesMut::new()).unwrap();
+        assert_eq!(report(&mut second, 2), (false, false), "it is under way");
+    }
+}
+
+#[test]
 fn a_response_must_have_the_whole_sequence() {
     let now = Instant::now();
     let (mut client, mut server) = opened(now);

@@ -38,12 +38,12 @@ impl ReceiptKey {
     }
 }
 
-/// The octets of words, and the dash of ids that are made of two.
+/// The octets of words.
 const IN_WORD: [bool; 256] = {
     let mut in_word = [false; 256];
     let mut octet = 0;
     while octet < 128 {
-        in_word[octet] = (octet as u8).is_ascii_alphanumeric() || octet as u8 == b'-';
+        in_word[octet] = (octet as u8).is_ascii_alphanumeric();
         octet += 1;
     }
     in_word
@@ -101,9 +101,8 @@ pub(super) fn scan(text: &[u8]) -> Option<ReceiptFields<'_>> {
 fn in_usual_layout(text: &[u8]) -> Option<ReceiptFields<'_>> {
     let mut rest = text.strip_prefix(b"id:")?;
     let mut until = |next: &[u8]| {
-        let length = rest
-            .iter()
-            .position(|octet| !IN_WORD[usize::from(*octet)])?;
+        let is_in_value = |octet: &u8| IN_WORD[usize::from(*octet)] || *octet == b'-';
+        let length = rest.iter().position(|octet| !is_in_value(octet))?;
         let (value, behind) = rest.split_at(length);
         rest = behind.strip_prefix(next)?;
         (length > 0).then_some(value)
@@ -228,6 +227,17 @@ mod tests {
         let other = text.to_ascii_uppercase();
         assert_eq!(in_usual_layout(&other), None);
         assert!(in_any_layout(&other).is_some());
+        let dashed = b"id:2e1b-7f sub:001 dlvrd:001 submit date:2611301200 done date:261130120103 stat:DELIVRD err:000 text:";
+        assert_eq!(in_usual_layout(dashed).unwrap().id, b"2e1b-7f");
+    }
+
+    #[test]
+    fn a_key_may_follow_a_dash() {
+        let fields = scan(b"sms-id:17f; delivery-status:DELIVRD; network-error:21").unwrap();
+        assert_eq!(
+            (fields.id, fields.stat, fields.err),
+            (&b"17f"[..], &b"DELIVRD"[..], &b"21"[..])
+        );
     }
 
     proptest! {
