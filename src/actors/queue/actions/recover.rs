@@ -98,8 +98,9 @@ impl Queue {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
         self.purging = before.purging.take();
+        let settled = std::mem::take(&mut before.late_holds).into_settled();
         let held = before.in_flight.take_held();
-        self.recovery.want(&mut before.recovery, held);
+        self.recovery.want(&mut before.recovery, settled, held);
         self.begin_recovery(ctx);
     }
 

@@ -255,6 +255,27 @@ async fn what_a_session_settles_of_what_is_being_read_is_settled_when_it_is_ther
 }
 
 #[actix::test]
+async fn what_a_session_settles_of_what_is_being_read_is_settled_though_all_is_read_again() {
+    let fixture = fixture().await;
+    let ids = waits_in_vain(&fixture, 2).await;
+    fixture.post(WhileReading {
+        report: Held {
+            ids: ids[..1].to_vec(),
+            ..reports(0)
+        },
+        settled: SettleBatch {
+            session: TAKING,
+            ..fixture.refused(ids[0])
+        },
+    });
+    fixture.post(ReadAgain);
+    tokio::time::resume();
+    fixture.wait_for(ids[0], MessageState::Rejected).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(1).await, ids[1..]);
+}
+
+#[actix::test]
 async fn what_a_session_reports_too_late_waits_if_it_ends_while_that_is_being_read() {
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
