@@ -253,9 +253,9 @@ impl Queue {
     }
 
     /// The lists have got more: what sessions have reported too late is with them now, and what they have settled of it
-    /// is settled. What has not come has ended, or gone elsewhere.
+    /// is settled. What has not come has ended, or gone elsewhere, unless the lists are wrong.
     pub(in crate::actors::queue) fn hold_what_came(&mut self, ctx: &mut Context<Self>) {
-        let is_over = self.backlog.is_all_here();
+        let is_over = self.backlog.is_all_here() && !self.recovery.is_to_read_again();
         for (id, session) in self.late_holds.all() {
             let is_here = self.hold_if_here(session, id);
             if (is_here || is_over)

@@ -325,6 +325,33 @@ async fn what_a_session_reports_too_late_while_it_is_out_of_memory_goes_to_nobod
 }
 
 #[actix::test]
+async fn what_a_session_settles_of_a_block_that_is_gone_is_settled() {
+    let fixture = fixture_with(|config| {
+        config.queue.page = 1;
+        config.queue.page_mib = 1;
+        config.queue.memory_items = 1;
+    })
+    .await;
+    let ids = waits_in_vain(&fixture, 100).await;
+    let is_spilled = || fixture.port.snapshot.get().spilled > 0;
+    until("most are out of memory", is_spilled).await;
+    let last = ids[ids.len() - 1];
+    let store = &fixture.context.store;
+    let gone = store.forget_blocks(fixture.port.id, 0..1_000_000);
+    gone.await.expect("the store answers");
+    fixture.post(Held {
+        ids: vec![last],
+        ..reports(0)
+    });
+    fixture.post(SettleBatch {
+        session: TAKING,
+        ..fixture.refused(last)
+    });
+    tokio::time::resume();
+    fixture.wait_for(last, MessageState::Rejected).await;
+}
+
+#[actix::test]
 async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once() {
     let fixture = fixture_for_credit().await;
     fixture.post(ReadAgain);
