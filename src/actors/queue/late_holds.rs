@@ -49,6 +49,11 @@ impl LateHolds {
         self.0.remove(&id)?.settled
     }
 
+    /// What sessions have settled of these: the lists are read from the store again, and sessions do not repeat it.
+    pub(super) fn into_settled(self) -> impl Iterator<Item = SettleBatch> {
+        self.0.into_values().filter_map(|late| late.settled)
+    }
+
     /// Keeps what a session settles of these; the rest of the batch stays.
     pub(super) fn keep_settled(&mut self, batch: &mut SettleBatch) {
         if self.0.is_empty() {
@@ -127,8 +132,10 @@ mod tests {
         assert!(!late_holds.has(3), "it waits");
         let failed = late_holds.take(2).expect("settled").failed;
         assert_eq!(failed, [Failed::not_sent(2)]);
-        assert_eq!(late_holds.take(1).expect("settled").done, [1]);
-        assert!(late_holds.is_empty());
+        late_holds.add(8, 4);
+        let settled: Vec<SettleBatch> = late_holds.into_settled().collect();
+        assert_eq!(settled.len(), 1, "the other one is not settled");
+        assert_eq!(settled[0].done, [1]);
     }
 
     #[test]

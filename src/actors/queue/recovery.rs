@@ -83,10 +83,16 @@ impl Recovery {
         matches!(self.phase, RecoveryPhase::Running)
     }
 
-    /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept. `held`: what sessions held
-    /// of those lists.
-    pub(super) fn want(&mut self, earlier: &mut Self, held: impl Iterator<Item = Item>) {
-        self.phase = RecoveryPhase::Wanted(earlier.take_settled());
+    /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept, and these of what was on
+    /// its way into those lists. `held`: what sessions held of them.
+    pub(super) fn want(
+        &mut self,
+        earlier: &mut Self,
+        settled: impl Iterator<Item = SettleBatch>,
+        held: impl Iterator<Item = Item>,
+    ) {
+        let kept = earlier.take_settled().into_iter().chain(settled);
+        self.phase = RecoveryPhase::Wanted(kept.collect());
         self.held_before = std::mem::take(&mut earlier.held_before);
         self.held_before.extend(held.map(|item| (item.id, item)));
     }
@@ -304,11 +310,13 @@ impl Recovery {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
 
     fn reading(sessions: impl IntoIterator<Item = u64>) -> Recovery {
         let mut recovery = Recovery::default();
-        recovery.want(&mut Recovery::default(), std::iter::empty());
+        recovery.want(&mut Recovery::default(), iter::empty(), iter::empty());
         recovery.begin(1, sessions.into_iter().collect());
         recovery
     }
@@ -387,7 +395,7 @@ mod tests {
         let mut after = Recovery::default();
         after.break_off(&mut before);
         assert!(after.is_answer(1) && after.reported_late(7));
-        after.want(&mut Recovery::default(), std::iter::empty());
+        after.want(&mut Recovery::default(), iter::empty(), iter::empty());
         after.begin(2, HashSet::from([7]));
         assert!(after.is_answer(2) && !after.is_answer(1));
     }
@@ -397,11 +405,11 @@ mod tests {
         let mut before = reading([7]);
         before.settled(settled(8, 1));
         let mut after = Recovery::default();
-        after.want(&mut before, std::iter::empty());
+        after.want(&mut before, iter::once(settled(7, 2)), iter::empty());
         after.begin(2, HashSet::new());
         after.read(Vec::new());
         let recovered = after.finish().expect("nobody is asked");
-        assert_eq!(recovered.settled.len(), 1);
-        assert_eq!(recovered.settled[0].room, 0);
+        assert_eq!(recovered.held, HashMap::from([(1, 8), (2, 7)]));
+        assert!(recovered.settled.iter().all(|batch| batch.room == 0));
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use smsc::store::access::AccessStore as _;
+use smsc::store::held::HeldStore as _;
 use smsc::store::outbox::OutboxStore as _;
 use smsc::store::settings::SettingsStore as _;
 use smsc::store::{FoundMessages, Reply, Search, Store as _, StoreError};
@@ -45,6 +46,8 @@ fn searches_that_hang_take_no_connection_of_messages_and_nodes() {
     assert!(loaded.iter().all(Option::is_some), "{loaded:?}");
     assert!(store.history(ids[0]).wait().unwrap().is_some());
     assert_eq!(store.read_block(7, 1).wait(), Ok(Some(block)));
+    // A cancellation looks whether its message is held.
+    assert_eq!(store.held(ids[0] - 1, 1).wait(), Ok(Vec::new()));
     assert_eq!(store.settings_version().wait(), Ok(0));
     assert_eq!(store.tokens().wait(), Ok(Vec::new()));
     assert_eq!(store.backlog().wait(), Ok(Vec::new()));

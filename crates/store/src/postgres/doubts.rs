@@ -46,7 +46,11 @@ const RELEASE: &str = "DELETE FROM held WHERE id IN (SELECT h.id FROM held h
 impl HeldStore for PgStore {
     fn held(&self, after: u64, limit: usize) -> Reply<Vec<HeldMessage>> {
         let list = ColdStatement::new(LIST, values![after, limit]);
-        self.select(list, HeldMessage::all)
+        // Orders about a message look for that one alone.
+        match limit {
+            1 => self.look_up(list, HeldMessage::all),
+            _ => self.select(list, HeldMessage::all),
+        }
     }
 
     fn count_held(&self) -> Reply<HeldCounts> {

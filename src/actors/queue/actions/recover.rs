@@ -98,8 +98,9 @@ impl Queue {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
         self.purging = before.purging.take();
+        let settled = std::mem::take(&mut before.late_holds).into_settled();
         let held = before.in_flight.take_held();
-        self.recovery.want(&mut before.recovery, held);
+        self.recovery.want(&mut before.recovery, settled, held);
         self.begin_recovery(ctx);
     }
 
@@ -252,9 +253,9 @@ impl Queue {
     }
 
     /// The lists have got more: what sessions have reported too late is with them now, and what they have settled of it
-    /// is settled. What has not come has ended, or gone elsewhere.
+    /// is settled. What has not come has ended, or gone elsewhere, unless the lists are wrong.
     pub(in crate::actors::queue) fn hold_what_came(&mut self, ctx: &mut Context<Self>) {
-        let is_over = self.backlog.is_all_here();
+        let is_over = self.backlog.is_all_here() && !self.recovery.is_to_read_again();
         for (id, session) in self.late_holds.all() {
             let is_here = self.hold_if_here(session, id);
             if (is_here || is_over)

@@ -255,6 +255,27 @@ async fn what_a_session_settles_of_what_is_being_read_is_settled_when_it_is_ther
 }
 
 #[actix::test]
+async fn what_a_session_settles_of_what_is_being_read_is_settled_though_all_is_read_again() {
+    let fixture = fixture().await;
+    let ids = waits_in_vain(&fixture, 2).await;
+    fixture.post(WhileReading {
+        report: Held {
+            ids: ids[..1].to_vec(),
+            ..reports(0)
+        },
+        settled: SettleBatch {
+            session: TAKING,
+            ..fixture.refused(ids[0])
+        },
+    });
+    fixture.post(ReadAgain);
+    tokio::time::resume();
+    fixture.wait_for(ids[0], MessageState::Rejected).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(1).await, ids[1..]);
+}
+
+#[actix::test]
 async fn what_a_session_reports_too_late_waits_if_it_ends_while_that_is_being_read() {
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
@@ -301,6 +322,33 @@ async fn what_a_session_reports_too_late_while_it_is_out_of_memory_goes_to_nobod
     tokio::time::sleep(TICK * 2).await;
     assert!(!lock(&fixture.got).contains(last), "it is with the first");
     assert_eq!(fixture.waiting_and_in_flight(), (0, COUNT as u64));
+}
+
+#[actix::test]
+async fn what_a_session_settles_of_a_block_that_is_gone_is_settled() {
+    let fixture = fixture_with(|config| {
+        config.queue.page = 1;
+        config.queue.page_mib = 1;
+        config.queue.memory_items = 1;
+    })
+    .await;
+    let ids = waits_in_vain(&fixture, 100).await;
+    let is_spilled = || fixture.port.snapshot.get().spilled > 0;
+    until("most are out of memory", is_spilled).await;
+    let last = ids[ids.len() - 1];
+    let store = &fixture.context.store;
+    let gone = store.forget_blocks(fixture.port.id, 0..1_000_000);
+    gone.await.expect("the store answers");
+    fixture.post(Held {
+        ids: vec![last],
+        ..reports(0)
+    });
+    fixture.post(SettleBatch {
+        session: TAKING,
+        ..fixture.refused(last)
+    });
+    tokio::time::resume();
+    fixture.wait_for(last, MessageState::Rejected).await;
 }
 
 #[actix::test]
