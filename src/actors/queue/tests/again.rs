@@ -3,6 +3,7 @@
 use super::*;
 use crate::actors::context::messages::{Compare, Missed};
 use crate::actors::receipts::final_state;
+use crate::actors::test_support::until;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
@@ -230,6 +231,23 @@ async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once()
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 1);
     assert_eq!(fixture.port.snapshot.get().in_flight, 1);
+}
+
+#[actix::test]
+async fn what_ends_while_it_is_noted_leaves_its_room_to_its_session() {
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
+    let ids = fixture.accept(1, 0).await;
+    fixture.post(Credit {
+        session: SESSION,
+        room: 1,
+        ..Credit::default()
+    });
+    // The answer to an earlier attempt, which came late.
+    fixture.post(done(&ids, 0));
+    tokio::time::pause();
+    let has_room = || fixture.port.snapshot.get().room == 1;
+    until("the session has its room again", has_room).await;
+    assert!(lock(&fixture.got).is_empty());
 }
 
 /// What was noted, and is given back like this, goes again from lists that were read again.
