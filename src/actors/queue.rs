@@ -287,8 +287,7 @@ impl Supervised for Queue {
         let mut before = self.renew();
         self.under_way.drop_writes();
         self.pass_on_rest();
-        let held = before.in_flight.take_held();
-        self.recovery.want(&mut before.recovery, held);
+        self.want_recovery(&mut before);
     }
 }
 

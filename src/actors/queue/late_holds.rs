@@ -49,6 +49,12 @@ impl LateHolds {
         self.0.remove(&id)?.settled
     }
 
+    /// The lists are discarded: what sessions have settled of these, which they do not repeat.
+    pub(super) fn take_settled(&mut self) -> impl Iterator<Item = SettleBatch> {
+        let late = std::mem::take(&mut self.0);
+        late.into_values().filter_map(|late| late.settled)
+    }
+
     /// Keeps what a session settles of these; the rest of the batch stays.
     pub(super) fn keep_settled(&mut self, batch: &mut SettleBatch) {
         if self.0.is_empty() {
@@ -85,8 +91,9 @@ impl LateHolds {
 
     /// A session has this one no more, without having settled it.
     pub(super) fn forget(&mut self, session: u64, id: u64) {
-        self.0
-            .retain(|one, late| *one != id || late.session != session);
+        if self.0.get(&id).is_some_and(|late| late.session == session) {
+            self.0.remove(&id);
+        }
     }
 
     /// A session has ended: what it has not settled waits.

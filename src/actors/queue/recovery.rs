@@ -204,6 +204,13 @@ impl Recovery {
         is_asked || self.late.contains(&session)
     }
 
+    /// Keeps what was settled of messages that the discarded lists did not have yet.
+    pub(super) fn keep_settled(&mut self, more: impl Iterator<Item = SettleBatch>) {
+        if let RecoveryPhase::Wanted(settled) = &mut self.phase {
+            settled.extend(more);
+        }
+    }
+
     /// Keeps a settlement that came while the store was being read; otherwise returns it.
     pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
         if self.awaits(batch.session) {

@@ -98,9 +98,15 @@ impl Queue {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
         self.purging = before.purging.take();
+        self.want_recovery(&mut before);
+        self.begin_recovery(ctx);
+    }
+
+    /// The lists are empty, and to be read: what sessions have held and settled of those before stays known.
+    pub(in crate::actors::queue) fn want_recovery(&mut self, before: &mut Self) {
         let held = before.in_flight.take_held();
         self.recovery.want(&mut before.recovery, held);
-        self.begin_recovery(ctx);
+        self.recovery.keep_settled(before.late_holds.take_settled());
     }
 
     /// Reads lists that grant from the store again, when no attempt is being noted: the store would have one that nobody makes any
