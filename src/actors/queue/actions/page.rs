@@ -153,6 +153,11 @@ impl Queue {
         if !self.backlog.ask_for_block(number, waiter) {
             return;
         }
+        self.read_block(block, ctx);
+    }
+
+    fn read_block(&self, block: BlockAddress, ctx: &mut Context<Self>) {
+        let (_, number) = block;
         let reply = self.node.store.read_block(self.port.id, number);
         self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
             queue.block_read(block, octets, ctx);
@@ -174,6 +179,17 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let (_, number) = block;
+        if let Err(error) = &octets
+            && !self.late_holds.is_empty()
+        {
+            tracing::warn!(queue = %self.port.name, %error, "a spilled block cannot be read now, and is read again");
+            // Nobody else is granted what a session has of it, so who waits for it waits on.
+            let pause = tokio::time::sleep(READ_AGAIN);
+            self.run_on_lists(ctx, pause, move |queue, (), ctx| {
+                queue.read_block(block, ctx);
+            });
+            return;
+        }
         let waiters = self.backlog.waiters_of(number);
         let is_here = matches!(octets, Ok(Some(_)));
         match octets {
