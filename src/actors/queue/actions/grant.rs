@@ -115,6 +115,7 @@ impl Queue {
         let batch = DeliverBatch {
             queue: self.port.id,
             deliveries,
+            joined: turn.joined,
         };
         if self.notes_tries() {
             self.note_then_dispatch(*turn, batch, grant, ctx);
