@@ -243,7 +243,7 @@ impl Queue {
             .look_after(&self.node.plan(), self.counters.granted);
         self.backlog.wake_due(now, Instant::now());
         self.recovery.look_after();
-        self.hold_what_came(ctx);
+        self.hold_what_came(Vec::new(), ctx);
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);

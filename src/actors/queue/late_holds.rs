@@ -44,6 +44,15 @@ impl LateHolds {
         all.map(|(id, late)| (*id, late.session)).collect()
     }
 
+    /// Those among these messages, each with its session.
+    pub(super) fn among(&self, ids: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        ids.filter_map(|id| Some((id, self.0.get(&id)?.session)))
+            .collect()
+    }
+
     /// Its session has it now, or it did not come: what its session has settled meanwhile.
     pub(super) fn take(&mut self, id: u64) -> Option<SettleBatch> {
         self.0.remove(&id)?.settled
@@ -154,6 +163,7 @@ mod tests {
         assert_eq!(batch.failed.len(), 1);
         late_holds.forget(8, 1);
         assert_eq!(late_holds.all(), [(1, 7)]);
+        assert_eq!(late_holds.among([1, 2].into_iter()), [(1, 7)]);
         late_holds.forget(7, 1);
         assert!(late_holds.is_empty());
     }

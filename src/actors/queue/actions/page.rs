@@ -10,7 +10,7 @@ use actix::Context;
 use crate::actors::context::item::Item;
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::{BacklogPage, BlockAddress, BlockWaiter};
+use crate::actors::queue::backlog::{BacklogPage, BlockAddress, BlockWaiter, items_of};
 use crate::actors::receipts::receipt;
 use crate::pb::Message;
 use crate::pb::delivery::What;
@@ -82,6 +82,8 @@ impl Queue {
         loaded: Result<Vec<Option<Stored>>, StoreError>,
         ctx: &mut Context<Self>,
     ) {
+        let ids = page.items.iter().map(|item| item.id);
+        let late = self.late_holds.among(ids);
         match loaded {
             Ok(loaded) => {
                 for (item, stored) in page.items.iter().zip(loaded) {
@@ -105,7 +107,7 @@ impl Queue {
             }
         }
         self.backlog.end_page(page.level);
-        self.hold_what_came(ctx);
+        self.hold_what_came(late, ctx);
     }
 
     /// Whether it goes to another node with its partition, and is with no session.
@@ -192,8 +194,10 @@ impl Queue {
         }
         let waiters = self.backlog.waiters_of(number);
         let is_here = matches!(octets, Ok(Some(_)));
+        let mut late = Vec::new();
         match octets {
             Ok(Some(octets)) => {
+                late = self.late_holds.among(items_of(&octets).map(|item| item.id));
                 self.backlog.fill_block(block, &octets);
                 self.forget_blocks(number..number + 1);
             }
@@ -207,7 +211,7 @@ impl Queue {
                 self.recover_when_noted(ctx);
             }
         }
-        self.hold_what_came(ctx);
+        self.hold_what_came(late, ctx);
         for waiter in waiters {
             match waiter {
                 BlockWaiter::Anyone => {}

@@ -257,11 +257,17 @@ impl Queue {
         item.is_some()
     }
 
-    /// The lists have got more: what sessions have reported too late is with them now, and what they have settled of it
-    /// is settled. What has not come has ended, or gone elsewhere.
-    pub(in crate::actors::queue) fn hold_what_came(&mut self, ctx: &mut Context<Self>) {
+    /// The lists have got more, and of what sessions have reported too late these, each with its session: that is with them
+    /// now, and what they have settled of it is settled. When nothing more comes, the others have ended, or gone elsewhere.
+    pub(in crate::actors::queue) fn hold_what_came(
+        &mut self,
+        came: Vec<(u64, u64)>,
+        ctx: &mut Context<Self>,
+    ) {
         let is_over = self.backlog.is_all_here();
-        for (id, session) in self.late_holds.all() {
+        // To look for each whenever some come would take long for many.
+        let late = if is_over { self.late_holds.all() } else { came };
+        for (id, session) in late {
             let is_here = self.hold_if_here(session, id);
             if (is_here || is_over)
                 && let Some(settled) = self.late_holds.take(id)
