@@ -243,7 +243,7 @@ impl Queue {
             .look_after(&self.node.plan(), self.counters.granted);
         self.backlog.wake_due(now, Instant::now());
         self.recovery.look_after();
-        self.hold_what_came(ctx);
+        self.hold_what_came(Vec::new(), ctx);
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
@@ -287,8 +287,7 @@ impl Supervised for Queue {
         let mut before = self.renew();
         self.under_way.drop_writes();
         self.pass_on_rest();
-        let held = before.in_flight.take_held();
-        self.recovery.want(&mut before.recovery, held);
+        self.want_recovery(&mut before);
     }
 }
 

@@ -44,14 +44,24 @@ impl LateHolds {
         all.map(|(id, late)| (*id, late.session)).collect()
     }
 
+    /// Those among these messages, each with its session.
+    pub(super) fn among(&self, ids: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        ids.filter_map(|id| Some((id, self.0.get(&id)?.session)))
+            .collect()
+    }
+
     /// Its session has it now, or it did not come: what its session has settled meanwhile.
     pub(super) fn take(&mut self, id: u64) -> Option<SettleBatch> {
         self.0.remove(&id)?.settled
     }
 
-    /// What sessions have settled of these: the lists are read from the store again, and sessions do not repeat it.
-    pub(super) fn into_settled(self) -> impl Iterator<Item = SettleBatch> {
-        self.0.into_values().filter_map(|late| late.settled)
+    /// The lists are discarded: what sessions have settled of these, which they do not repeat.
+    pub(super) fn take_settled(&mut self) -> impl Iterator<Item = SettleBatch> {
+        let late = std::mem::take(&mut self.0);
+        late.into_values().filter_map(|late| late.settled)
     }
 
     /// Keeps what a session settles of these; the rest of the batch stays.
@@ -90,8 +100,9 @@ impl LateHolds {
 
     /// A session has this one no more, without having settled it.
     pub(super) fn forget(&mut self, session: u64, id: u64) {
-        self.0
-            .retain(|one, late| *one != id || late.session != session);
+        if self.0.get(&id).is_some_and(|late| late.session == session) {
+            self.0.remove(&id);
+        }
     }
 
     /// A session has ended: what it has not settled waits.
@@ -133,7 +144,7 @@ mod tests {
         let failed = late_holds.take(2).expect("settled").failed;
         assert_eq!(failed, [Failed::not_sent(2)]);
         late_holds.add(8, 4);
-        let settled: Vec<SettleBatch> = late_holds.into_settled().collect();
+        let settled: Vec<SettleBatch> = late_holds.take_settled().collect();
         assert_eq!(settled.len(), 1, "the other one is not settled");
         assert_eq!(settled[0].done, [1]);
     }
@@ -155,6 +166,7 @@ mod tests {
         assert_eq!(batch.failed.len(), 1);
         late_holds.forget(8, 1);
         assert_eq!(late_holds.all(), [(1, 7)]);
+        assert_eq!(late_holds.among([1, 2].into_iter()), [(1, 7)]);
         late_holds.forget(7, 1);
         assert!(late_holds.is_empty());
     }

@@ -34,7 +34,7 @@ struct SessionSlot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionTurn {
     pub(super) session: u64,
-    joined: u64,
+    pub(super) joined: u64,
     pub(super) room: u32,
     at: usize,
 }

@@ -210,6 +210,9 @@ impl<P: BoundProtocol> SessionCore<P> {
         let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
             return;
         };
+        if !serving.is_granted(&batch) {
+            return;
+        }
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let view = view_of(&self.node, &self.port, &self.protocol);
         let protocol = &mut self.protocol;

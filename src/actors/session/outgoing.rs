@@ -87,6 +87,11 @@ impl Serving {
         });
     }
 
+    /// Whether this joining was granted it, and not the one before: from that the queue has taken it back.
+    pub fn is_granted(&self, batch: &DeliverBatch) -> bool {
+        batch.joined == self.joined
+    }
+
     /// Sends a batch as `operation`, prepared one by one. What cannot be sent is given back.
     pub fn deliver<P: BoundProtocol>(
         &mut self,

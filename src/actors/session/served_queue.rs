@@ -119,9 +119,11 @@ impl ServedQueue {
         self.is_retiring = false;
     }
 
-    /// What the queue has granted. `None` after leaving: the queue has already taken it back.
+    /// What the queue has granted. `None` after leaving, also if it has been joined again since: the queue has already
+    /// taken it back.
     pub fn granted(&mut self, batch: DeliverBatch) -> Option<Vec<Delivery>> {
-        self.serving.as_ref()?;
+        let serving = self.serving.as_ref();
+        serving.filter(|serving| serving.is_granted(&batch))?;
         self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
         Some(batch.deliveries)
     }

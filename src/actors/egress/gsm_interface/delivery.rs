@@ -169,7 +169,7 @@ impl GsmInterface {
             };
             let changed = delivery.changed as u64;
             self.node.metrics.characters_changed.inc_by(changed);
-            work.arrived = self.partly.take(work.context.id);
+            work.arrived = self.partly.take(&work);
             work.tpdus = delivery.tpdus;
         }
         let queue = self.plan.as_ref().map_or(0, |plan| plan.id);
@@ -273,7 +273,7 @@ impl GsmInterface {
     }
 
     pub(super) fn wait(&mut self, work: &Work, pause: Duration) {
-        self.partly.keep(work.context.id, work.arrived);
+        self.partly.keep(work);
         self.served
             .note(|serving| serving.waits(&work.context, pause));
     }
@@ -290,7 +290,7 @@ impl GsmInterface {
 
     fn give_back(&mut self, work: &Work) {
         let (id, attempt) = (work.context.id, work.context.attempt);
-        self.partly.keep(id, work.arrived);
+        self.partly.keep(work);
         self.served.note(|serving| serving.give_back(id, attempt));
     }
 }

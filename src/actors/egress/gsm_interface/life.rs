@@ -311,7 +311,7 @@ impl GsmInterface {
     pub(super) fn give_back_lost(&mut self, lost: &[(Sending, bool)]) {
         self.served.note(|serving| {
             for (Sending { work, .. }, was_sent) in lost {
-                self.partly.keep(work.context.id, work.arrived);
+                self.partly.keep(work);
                 if *was_sent {
                     serving.lost(&work.context);
                 } else {

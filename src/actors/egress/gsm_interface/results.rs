@@ -113,7 +113,7 @@ impl GsmInterface {
             }
             Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
                 drop(plan);
-                self.partly.keep(work.context.id, work.arrived);
+                self.partly.keep(&work);
                 self.served.note(|serving| {
                     serving.refused(&work.context, status, after);
                     serving.repeated(repeated);
@@ -274,7 +274,7 @@ impl GsmInterface {
             match fate {
                 CulpritFate::Later(pause) => {
                     tracing::warn!(gsm = %self.snapshot.name, id, ?pause, "the HLR has ended the connection on this message, which was alone: it is tried alone again, later");
-                    self.partly.keep(id, work.arrived);
+                    self.partly.keep(work);
                     serving.later(&work.context, None, after, pause);
                 }
                 CulpritFate::Guilty(times) => {

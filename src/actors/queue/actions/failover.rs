@@ -86,7 +86,7 @@ impl Queue {
                 // No other target can take one now.
                 queue.guard.count_unserved_anew();
             }
-            queue.hold_what_came(ctx);
+            queue.hold_what_came(Vec::new(), ctx);
         });
     }
 

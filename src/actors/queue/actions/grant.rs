@@ -21,7 +21,7 @@ use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content;
-use crate::pb::{DeliverBatch, Delivery, Failed, SettleBatch, TakeTokens, TakenTokens};
+use crate::pb::{DeliverBatch, Delivery, Failed, TakeTokens, TakenTokens};
 use crate::store::{TryRow, WriteBatch};
 
 /// Most deliveries in one batch to one session.
@@ -115,6 +115,7 @@ impl Queue {
         let batch = DeliverBatch {
             queue: self.port.id,
             deliveries,
+            joined: turn.joined,
         };
         if self.notes_tries() {
             self.note_then_dispatch(*turn, batch, grant, ctx);
@@ -260,14 +261,16 @@ impl Queue {
         });
         let (session, lists) = (turn.session, self.under_way.lists());
         self.note(ctx, ticket, move |queue, written, ctx| {
-            if !lists.are_there() {
-                // The lease has ended: the next owner has them, and the session here is given nothing in their place.
-                let never_sent = batch.deliveries.len() as u32;
-                return queue.sessions.return_room(&turn, never_sent);
-            }
-            // When the session has ended, they were taken back, and may be granted anew, to the same one if it is there again.
-            let in_flight = &queue.in_flight;
-            (batch.deliveries).retain(|one| in_flight.is_with_since(session, grant, one.id));
+            // When the session has ended, they were taken back, and may be granted anew, to the same one if it is there
+            // again. When the lease has ended, the next owner has them. And one may have ended by a late answer to the
+            // attempt before.
+            let (in_flight, noted) = (&queue.in_flight, batch.deliveries.len());
+            let is_here = lists.are_there();
+            (batch.deliveries)
+                .retain(|one| is_here && in_flight.is_with_since(session, grant, one.id));
+            // The session is not sent the others: it has nothing to settle that would give their room back.
+            let never_sent = (noted - batch.deliveries.len()) as u32;
+            queue.sessions.return_room(&turn, never_sent);
             if batch.deliveries.is_empty() {
                 return;
             }
@@ -275,14 +278,11 @@ impl Queue {
                 Ok(_) => queue.dispatch(session, batch, ctx),
                 Err(error) => {
                     tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");
+                    let room = batch.deliveries.len() as u32;
                     let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
-                    let settled = SettleBatch {
-                        session,
-                        failed: never_sent.map(Failed::not_sent).collect(),
-                        room: batch.deliveries.len() as u32,
-                        ..SettleBatch::default()
-                    };
-                    queue.settle(settled, ctx);
+                    let failed = never_sent.map(Failed::not_sent).collect();
+                    queue.settle_failed(session, failed, ctx);
+                    queue.sessions.return_room(&turn, room);
                 }
             }
         });

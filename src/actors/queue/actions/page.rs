@@ -10,7 +10,7 @@ use actix::Context;
 use crate::actors::context::item::Item;
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::{BacklogPage, BlockAddress, BlockWaiter};
+use crate::actors::queue::backlog::{BacklogPage, BlockAddress, BlockWaiter, items_of};
 use crate::actors::receipts::receipt;
 use crate::pb::Message;
 use crate::pb::delivery::What;
@@ -82,6 +82,8 @@ impl Queue {
         loaded: Result<Vec<Option<Stored>>, StoreError>,
         ctx: &mut Context<Self>,
     ) {
+        let ids = page.items.iter().map(|item| item.id);
+        let late = self.late_holds.among(ids);
         match loaded {
             Ok(loaded) => {
                 for (item, stored) in page.items.iter().zip(loaded) {
@@ -105,7 +107,7 @@ impl Queue {
             }
         }
         self.backlog.end_page(page.level);
-        self.hold_what_came(ctx);
+        self.hold_what_came(late, ctx);
     }
 
     /// Whether it goes to another node with its partition, and is with no session.
@@ -153,6 +155,11 @@ impl Queue {
         if !self.backlog.ask_for_block(number, waiter) {
             return;
         }
+        self.read_block(block, ctx);
+    }
+
+    fn read_block(&self, block: BlockAddress, ctx: &mut Context<Self>) {
+        let (_, number) = block;
         let reply = self.node.store.read_block(self.port.id, number);
         self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
             queue.block_read(block, octets, ctx);
@@ -174,10 +181,23 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let (_, number) = block;
+        if let Err(error) = &octets
+            && !self.late_holds.is_empty()
+        {
+            tracing::warn!(queue = %self.port.name, %error, "a spilled block cannot be read now, and is read again");
+            // Nobody else is granted what a session has of it, so who waits for it waits on.
+            let pause = tokio::time::sleep(READ_AGAIN);
+            self.run_on_lists(ctx, pause, move |queue, (), ctx| {
+                queue.read_block(block, ctx);
+            });
+            return;
+        }
         let waiters = self.backlog.waiters_of(number);
         let is_here = matches!(octets, Ok(Some(_)));
+        let mut late = Vec::new();
         match octets {
             Ok(Some(octets)) => {
+                late = self.late_holds.among(items_of(&octets).map(|item| item.id));
                 self.backlog.fill_block(block, &octets);
                 self.forget_blocks(number..number + 1);
             }
@@ -195,7 +215,7 @@ impl Queue {
                 self.recover_when_noted(ctx);
             }
         }
-        self.hold_what_came(ctx);
+        self.hold_what_came(late, ctx);
         for waiter in waiters {
             match waiter {
                 BlockWaiter::Anyone => {}

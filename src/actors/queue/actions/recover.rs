@@ -98,10 +98,15 @@ impl Queue {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
         self.purging = before.purging.take();
-        let settled = std::mem::take(&mut before.late_holds).into_settled();
-        let held = before.in_flight.take_held();
-        self.recovery.want(&mut before.recovery, settled, held);
+        self.want_recovery(&mut before);
         self.begin_recovery(ctx);
+    }
+
+    /// The lists are empty, and to be read: what sessions have held and settled of those before stays known.
+    pub(in crate::actors::queue) fn want_recovery(&mut self, before: &mut Self) {
+        let held = before.in_flight.take_held();
+        let settled = before.late_holds.take_settled();
+        self.recovery.want(&mut before.recovery, settled, held);
     }
 
     /// Reads lists that grant from the store again, when no attempt is being noted: the store would have one that nobody makes any
@@ -252,11 +257,18 @@ impl Queue {
         item.is_some()
     }
 
-    /// The lists have got more: what sessions have reported too late is with them now, and what they have settled of it
-    /// is settled. What has not come has ended, or gone elsewhere, unless the lists are wrong.
-    pub(in crate::actors::queue) fn hold_what_came(&mut self, ctx: &mut Context<Self>) {
+    /// The lists have got more, and of what sessions have reported too late these, each with its session: that is with them
+    /// now, and what they have settled of it is settled. When nothing more comes, the others have ended, or gone
+    /// elsewhere, unless the lists are wrong.
+    pub(in crate::actors::queue) fn hold_what_came(
+        &mut self,
+        came: Vec<(u64, u64)>,
+        ctx: &mut Context<Self>,
+    ) {
         let is_over = self.backlog.is_all_here() && !self.recovery.is_to_read_again();
-        for (id, session) in self.late_holds.all() {
+        // To look for each whenever some come would take long for many.
+        let late = if is_over { self.late_holds.all() } else { came };
+        for (id, session) in late {
             let is_here = self.hold_if_here(session, id);
             if (is_here || is_over)
                 && let Some(settled) = self.late_holds.take(id)

@@ -82,7 +82,7 @@ pub enum Popped {
 #[derive(Debug, PartialEq, Eq)]
 pub enum TakenItem {
     Item(Item),
-    /// It may be in a block that is out of memory or being written out.
+    /// It may be in a block that is out of memory.
     Away,
     NotHere,
 }
@@ -314,20 +314,16 @@ impl WaitingList {
             Some(block) => usize::try_from(block - self.gone_by).unwrap_or(usize::MAX),
             None => self.blocks.partition_point(|block| block.until < id),
         };
-        match self.blocks.get_mut(at).map(|block| &mut block.place) {
-            Some(ItemPlace::Memory(items)) => {
-                if let Some(at) = items.iter().position(|item| item.id == id)
-                    && let Some(item) = items.remove(at)
-                {
-                    self.len -= 1;
-                    self.forget_stray(id);
-                    return TakenItem::Item(item.item());
-                }
-            }
-            Some(ItemPlace::Leaving { items, .. }) if items.iter().any(|item| item.id == id) => {
-                return TakenItem::Away;
-            }
-            _ => {}
+        if let Some(block) = self.blocks.get_mut(at)
+            && let ItemPlace::Memory(items) | ItemPlace::Leaving { items, .. } = &mut block.place
+            && let Some(at) = items.iter().position(|item| item.id == id)
+            && let Some(item) = items.remove(at)
+        {
+            // The octets being written, if any, will be ignored.
+            block.place = ItemPlace::Memory(std::mem::take(items));
+            self.len -= 1;
+            self.forget_stray(id);
+            return TakenItem::Item(item.item());
         }
         let may_have = |block: &ItemBlock| matches!(block.place, ItemPlace::Spilled { ids, .. } if (ids.0..=ids.1).contains(&id));
         if self.blocks.iter().any(may_have) {

@@ -3,6 +3,8 @@
 use super::*;
 use crate::actors::context::messages::{Compare, Missed};
 use crate::actors::receipts::final_state;
+use crate::actors::session::served_queue::{RequestRoom, ServedQueue};
+use crate::actors::test_support::until;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
@@ -232,6 +234,23 @@ async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once()
     assert_eq!(fixture.port.snapshot.get().in_flight, 1);
 }
 
+#[actix::test]
+async fn what_ends_while_it_is_noted_leaves_its_room_to_its_session() {
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
+    let ids = fixture.accept(1, 0).await;
+    fixture.post(Credit {
+        session: SESSION,
+        room: 1,
+        ..Credit::default()
+    });
+    // The answer to an earlier attempt, which came late.
+    fixture.post(done(&ids, 0));
+    tokio::time::pause();
+    let has_room = || fixture.port.snapshot.get().room == 1;
+    until("the session has its room again", has_room).await;
+    assert!(lock(&fixture.got).is_empty());
+}
+
 /// What was noted, and is given back like this, goes again from lists that were read again.
 async fn goes_again(failed: impl Fn(u64) -> Failed) {
     for policy in [OutcomePolicy::Fail, OutcomePolicy::Wait] {
@@ -345,6 +364,33 @@ async fn what_a_session_offered_before_it_joined_again_is_not_offered_by_its_nex
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 4, "each is sent once");
     assert_eq!(fixture.port.snapshot.get().room, 0);
+}
+
+#[actix::test]
+async fn what_was_granted_to_a_joining_before_is_not_taken_by_the_next_one() {
+    let fixture = fixture().await;
+    let interface = Listening {
+        session: SESSION,
+        queue: fixture.addr.clone(),
+        got: Arc::clone(&fixture.got),
+        holds: Arc::clone(&fixture.holds),
+    }
+    .start();
+    let mut served = ServedQueue::new(&fixture.context, SESSION, "callback");
+    let join = |served: &mut ServedQueue| {
+        let room = RequestRoom::default();
+        served.join(Arc::clone(&fixture.port), &interface, "", room);
+        let joined = fixture.port.session(SESSION).expect("joined").joined;
+        DeliverBatch {
+            joined,
+            ..DeliverBatch::default()
+        }
+    };
+    let earlier = join(&mut served);
+    served.restart();
+    let own = join(&mut served);
+    assert!(served.granted(earlier).is_none());
+    assert!(served.granted(own).is_some());
 }
 
 #[actix::test]

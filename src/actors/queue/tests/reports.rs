@@ -255,9 +255,10 @@ async fn what_a_session_settles_of_what_is_being_read_is_settled_when_it_is_ther
 }
 
 #[actix::test]
-async fn what_a_session_settles_of_what_is_being_read_is_settled_though_all_is_read_again() {
+async fn what_a_session_settles_of_what_is_being_read_is_settled_though_the_lists_are_read_again() {
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
+    // The lists are discarded before the bodies are there.
     fixture.post(WhileReading {
         report: Held {
             ids: ids[..1].to_vec(),
@@ -316,12 +317,51 @@ async fn what_a_session_reports_too_late_while_it_is_out_of_memory_goes_to_nobod
             ..reports(0)
         })
         .await;
-    fixture.credit(2 * COUNT as u32).await;
-    let all_others = || lock(&fixture.got).len() >= others.len();
+    goes_to_nobody_else(&fixture, *last, others.len()).await;
+}
+
+/// Another session is given the others, so many, and not this one, which is with the session that has reported it.
+async fn goes_to_nobody_else(fixture: &Fixture, reported: u64, others: usize) {
+    fixture.credit(2 * others as u32).await;
+    let all_others = || lock(&fixture.got).len() >= others;
     until("the others are given", all_others).await;
     tokio::time::sleep(TICK * 2).await;
-    assert!(!lock(&fixture.got).contains(last), "it is with the first");
-    assert_eq!(fixture.waiting_and_in_flight(), (0, COUNT as u64));
+    let is_given = lock(&fixture.got).contains(&reported);
+    assert!(!is_given, "it is with the first");
+    assert_eq!(fixture.waiting_and_in_flight(), (0, others as u64 + 1));
+}
+
+/// A session reports while all that waits is being written out of memory.
+struct WhileLeaving(Held);
+
+impl actix::Message for WhileLeaving {
+    type Result = ();
+}
+
+impl Handler<WhileLeaving> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, WhileLeaving(report): WhileLeaving, ctx: &mut Self::Context) {
+        let all = self.backlog.take_if(|_| true);
+        all.into_iter()
+            .for_each(|item| self.backlog.push_back(item));
+        let (block, _) = self.backlog.begin_spill(1).expect("a block");
+        self.held_reported(report, ctx);
+        assert!(!self.backlog.end_spill(block, true), "it stays in memory");
+    }
+}
+
+#[actix::test]
+async fn what_a_session_reports_too_late_while_it_is_written_out_of_memory_goes_to_nobody_else() {
+    let fixture = fixture().await;
+    let ids = waits_in_vain(&fixture, 100).await;
+    let (last, others) = ids.split_last().expect("some");
+    let report = Held {
+        ids: vec![*last],
+        ..reports(0)
+    };
+    fixture.send(WhileLeaving(report)).await;
+    goes_to_nobody_else(&fixture, *last, others.len()).await;
 }
 
 #[actix::test]

@@ -143,6 +143,6 @@ async fn what_goes_back_between_its_tpdus_does_not_begin_anew() {
     interface.give_back_waiting(|_| true);
     interface.lines.push(A, half_sent(2));
     interface.hold_back(&half_sent(3), MOMENT);
-    let arrived = [1, 2].map(|id| interface.partly.take(id));
+    let arrived = [1, 2].map(|id| interface.partly.take(&half_sent(id)));
     assert_eq!(arrived, [1, 1]);
 }
