@@ -80,6 +80,7 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
@@ -89,7 +90,9 @@ mod tests {
 
     #[actix::test]
     async fn a_history_that_cannot_be_read_holds_up_no_other() {
-        let node = test_support::node(1, None).await.context;
+        // Its folder is there as long as it is.
+        let test_node = test_support::node(1, None).await;
+        let node = Arc::clone(&test_node.context);
         let message = |id| Message {
             id,
             report_states: SENT,
