@@ -20,6 +20,8 @@ pub(super) struct StoreRequests {
     writes: usize,
     /// Batches whose attempts are being noted before they are made.
     notes: usize,
+    /// Orders about messages that are in no list until the store has answered.
+    orders: usize,
 }
 
 // === impl TheseLists ===
@@ -67,6 +69,19 @@ impl StoreRequests {
 
     pub(super) fn end_write(&mut self) {
         self.writes = self.writes.saturating_sub(1);
+    }
+
+    /// Whether an order has taken messages out that may come back.
+    pub(super) fn has_orders(&self) -> bool {
+        self.orders > 0
+    }
+
+    pub(super) fn begin_order(&mut self) {
+        self.orders += 1;
+    }
+
+    pub(super) fn end_order(&mut self) {
+        self.orders = self.orders.saturating_sub(1);
     }
 
     pub(super) fn is_noting(&self) -> bool {
