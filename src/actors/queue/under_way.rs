@@ -4,6 +4,7 @@
 //! request is dropped, both the next reading of the store and leaving partitions wait for pending writes, and
 //! lists are not discarded while attempts of theirs are noted.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
 /// The lists of a queue as they were when something was requested.
@@ -18,8 +19,8 @@ pub(super) struct StoreRequests {
     lease: u64,
     /// Results that are being written.
     writes: usize,
-    /// Batches whose attempts are being noted before they are made.
-    notes: usize,
+    /// The grants whose attempts are being noted before they are made.
+    notes: HashSet<u64, ahash::RandomState>,
     /// Orders about messages that are in no list until the store has answered.
     orders: usize,
 }
@@ -47,7 +48,7 @@ impl StoreRequests {
     /// The lists are discarded: earlier answers are dropped, but writes are still waited for.
     pub(super) fn begin_after(&mut self, earlier: &Self) {
         self.writes = earlier.writes;
-        self.notes = earlier.notes;
+        self.notes.clone_from(&earlier.notes);
     }
 
     /// What a request is about.
@@ -85,21 +86,26 @@ impl StoreRequests {
     }
 
     pub(super) fn is_noting(&self) -> bool {
-        self.notes > 0
+        !self.notes.is_empty()
     }
 
-    pub(super) fn begin_note(&mut self) {
-        self.notes += 1;
+    /// Whether the attempts of this grant are being noted.
+    pub(super) fn is_noting_for(&self, grant: u64) -> bool {
+        self.notes.contains(&grant)
     }
 
-    pub(super) fn end_note(&mut self) {
-        self.notes = self.notes.saturating_sub(1);
+    pub(super) fn begin_note(&mut self, grant: u64) {
+        self.notes.insert(grant);
+    }
+
+    pub(super) fn end_note(&mut self, grant: u64) {
+        self.notes.remove(&grant);
     }
 
     /// The actor has failed, and its pending writes with it.
     pub(super) fn drop_writes(&mut self) {
         self.writes = 0;
-        self.notes = 0;
+        self.notes.clear();
     }
 }
 
