@@ -325,10 +325,13 @@ async fn goes_to_nobody_else(fixture: &Fixture, reported: u64, others: usize) {
     fixture.credit(2 * others as u32).await;
     let all_others = || lock(&fixture.got).len() >= others;
     until("the others are given", all_others).await;
+    let in_flight = (0, others as u64 + 1);
+    let is_held = || fixture.waiting_and_in_flight() == in_flight;
+    until("it is held", is_held).await;
     tokio::time::sleep(TICK * 2).await;
     let is_given = lock(&fixture.got).contains(&reported);
     assert!(!is_given, "it is with the first");
-    assert_eq!(fixture.waiting_and_in_flight(), (0, others as u64 + 1));
+    assert_eq!(fixture.waiting_and_in_flight(), in_flight);
 }
 
 /// A session reports while all that waits is being written out of memory.
