@@ -283,11 +283,10 @@ impl Actor for Queue {
 }
 
 impl Supervised for Queue {
-    fn restarting(&mut self, ctx: &mut Self::Context) {
+    fn restarting(&mut self, _: &mut Self::Context) {
         let mut before = self.renew();
         self.under_way.drop_writes();
         self.pass_on_rest();
-        self.note_never_made(&before, ctx);
         self.want_recovery(&mut before);
     }
 }

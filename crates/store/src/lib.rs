@@ -368,12 +368,6 @@ pub trait Store:
     /// empty, although there are more.
     fn search(&self, search: Search) -> Reply<FoundMessages>;
 
-    /// A search for the few messages that an alert may be about. It does not fail because administrators have all
-    /// connections that they may take.
-    fn search_for_alert(&self, search: Search) -> Reply<FoundMessages> {
-        self.search(search)
-    }
-
     /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
 

@@ -113,8 +113,6 @@ pub(super) struct PostgresShared {
     upkeep: Pool,
     /// One erasure at a time, which may have to read everything.
     erasing: tokio::sync::Mutex<()>,
-    /// One search for an alert at a time: a flood of alerts leaves the other connections to messages.
-    alert_search: tokio::sync::Mutex<()>,
     /// Of the store's own thread.
     pub runtime: Handle,
     /// In whose name is written; `None` before joining and after having been fenced.
@@ -255,7 +253,6 @@ impl PgStore {
             outbox: pool(OUTBOX)?,
             upkeep: pool(UPKEEP)?,
             erasing: tokio::sync::Mutex::default(),
-            alert_search: tokio::sync::Mutex::default(),
             runtime: runtime.handle().clone(),
             membership: RwLock::new(None),
             connect,
@@ -392,15 +389,6 @@ impl Store for PgStore {
     fn search(&self, search: Search) -> Reply<FoundMessages> {
         self.ask(|shared| async move {
             search::search(&shared.admin_reader().await?, &shared.damage, &search).await
-        })
-    }
-
-    fn search_for_alert(&self, search: Search) -> Reply<FoundMessages> {
-        self.ask(|shared| async move {
-            let patience = shared.options.statement_timeout;
-            let turn = tokio::time::timeout(patience, shared.alert_search.lock()).await;
-            let _turn = turn.map_err(|_| failed("searches for other alerts take too long"))?;
-            search::search(&shared.reader().await?, &shared.damage, &search).await
         })
     }
 

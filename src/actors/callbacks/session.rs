@@ -167,21 +167,9 @@ impl CallbackSession {
         self.client = None;
         self.rest_until = Some(Instant::now() + LOOK_AGAIN);
         self.snapshot.last_error = error;
-        self.withdraw();
-    }
-
-    /// Leaves the queue when what is under way is answered: what is not settled then would be sent again.
-    fn withdraw(&mut self) {
-        if self.wind_up() {
-            self.served.leave();
-        }
-    }
-
-    /// Gives back what waits; whether nothing is under way any more.
-    fn wind_up(&mut self) -> bool {
         self.give_back_waiting();
         self.go_on();
-        self.under_way.is_empty() && self.loading.is_empty()
+        self.served.leave();
     }
 
     fn join(&mut self, ctx: &mut Context<Self>) {
@@ -211,9 +199,6 @@ impl CallbackSession {
                 self.build_client(plan, ctx);
             }
         }
-        if self.client.is_none() {
-            self.withdraw();
-        }
         // Each order that suspends or resumes the queue makes it anew.
         let ordered_by = self.queue.suspended_by.get();
         if !Arc::ptr_eq(&ordered_by, &self.ordered_by) {
@@ -237,7 +222,9 @@ impl CallbackSession {
     /// On the way out: takes no more, and ends when what is under way is answered.
     fn finish(&mut self, ctx: &mut Context<Self>) {
         self.served.retire();
-        if self.wind_up() {
+        self.give_back_waiting();
+        self.go_on();
+        if self.under_way.is_empty() && self.loading.is_empty() {
             self.health.after_stop(AfterStop::End);
             ctx.stop();
         }

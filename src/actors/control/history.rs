@@ -17,8 +17,8 @@ use crate::config::HistoryConfig;
 use crate::domain::period::{HOUR_MS, MINUTE_MS, begin_of};
 use crate::domain::queue_name::QueueName;
 use crate::domain::traffic::{CROSSES_OF_HOUR, CROSSES_OF_MINUTE, TrafficBlock};
+use crate::store::StoreError;
 use crate::store::traffic::TrafficRow;
-use crate::store::{Reply, StoreError};
 
 /// Minutes are kept for a day, and so much longer that each minute of the last day is there.
 const MINUTES_KEPT_MS: i64 = 25 * HOUR_MS;
@@ -66,8 +66,6 @@ struct UnwrittenMinute {
     counts: TrafficBlock,
     /// Whether these are all counts of the minute, with those that were in the store.
     is_whole: bool,
-    /// A write that was not answered in time, and may still be carried out.
-    unanswered: Option<Reply<()>>,
 }
 
 /// Writes what was counted, again and again, without an end.
@@ -206,7 +204,6 @@ impl HistoryKeeper {
                 at,
                 counts,
                 is_whole: false,
-                unanswered: None,
             }),
         }
         if self.unwritten.len() > MOST_UNWRITTEN {
@@ -291,14 +288,6 @@ impl HistoryKeeper {
 /// Adds what was counted in a minute to its row.
 async fn write_minute(node: &NodeContext, minute: &mut UnwrittenMinute) -> Result<(), StoreError> {
     let (own, at) = (node.ids.node(), minute.at);
-    // Carried out after later counts of the minute were written, it would take them away.
-    if let Some(earlier) = &mut minute.unanswered {
-        let written = earlier.await;
-        minute.unanswered = None;
-        if written.is_ok() {
-            return Ok(());
-        }
-    }
     if !minute.is_whole {
         let before = node.store.traffic(MINUTE_MS, at..at + 1, Some(own)).await?;
         let before = before.first();
@@ -315,10 +304,7 @@ async fn write_minute(node: &NodeContext, minute: &mut UnwrittenMinute) -> Resul
         node: own,
         counts: minute.counts.encode(),
     };
-    let written = node.store.keep_traffic(row);
-    let written = minute.unanswered.insert(written).await;
-    minute.unanswered = None;
-    written
+    node.store.keep_traffic(row).await
 }
 
 /// Makes a row of the hour of the minutes that a node has in it.
@@ -513,30 +499,6 @@ mod tests {
         assert_eq!(minutes.await.unwrap(), [], "old rows are forgotten");
         keeper.write(node, &settings, next + 31 * HOUR_MS, 0).await;
         assert!(keeper.unsummed.is_empty());
-    }
-
-    #[actix::test]
-    async fn a_minute_is_not_written_while_an_earlier_write_of_it_is_under_way() {
-        let test = test_support::node(1, None).await;
-        let (node, settings) = (&test.context, HistoryConfig::default());
-        let mut keeper = HistoryKeeper::default();
-        count(&test, 2);
-        keeper.collect(node, &settings, LAST).await;
-        let (sender, earlier) = Reply::pair();
-        let minute = keeper.unwritten.front_mut().unwrap();
-        minute.is_whole = true;
-        minute.unanswered = Some(earlier);
-        count(&test, 3);
-        keeper.collect(node, &settings, LAST).await;
-        tokio::time::pause();
-        keeper.write_minutes(node, LAST).await;
-        tokio::time::resume();
-        assert_eq!(keeper.unwritten.len(), 2, "both are tried again");
-        assert_eq!(accepted(&test, MINUTE_MS, LAST).await, None);
-        // It was not carried out after all.
-        sender.send(Err(StoreError::Closed)).unwrap();
-        keeper.write_minutes(node, LAST).await;
-        assert_eq!(accepted(&test, MINUTE_MS, LAST).await, Some(5));
     }
 
     #[actix::test]

@@ -125,13 +125,6 @@ impl QueueInFlight {
         held.is_some_and(|held| held.session == session && held.grant == grant)
     }
 
-    /// What sessions hold since grants like these.
-    pub(super) fn held_since(&self, is_wanted: impl Fn(u64) -> bool) -> impl Iterator<Item = Item> {
-        let held = self.held.values();
-        held.filter(move |held| is_wanted(held.grant))
-            .map(|held| held.item)
-    }
-
     /// The item, if this session holds it.
     pub(super) fn held_item(&self, session: u64, id: u64) -> Option<Item> {
         let held = self.held.get(&id)?;

@@ -1,5 +1,5 @@
 //! What sessions have reported too late that they hold, while it was on its way into the lists: its body was being
-//! read, it was in a block out of memory, or an order had taken it out.
+//! read, or it was in a block out of memory.
 //!
 //! Used by the actions that read and settle. Invariants: such a message is with its session before anything that came
 //! with it is granted, and what its session settles before that is settled then.

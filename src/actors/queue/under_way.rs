@@ -4,7 +4,6 @@
 //! request is dropped, both the next reading of the store and leaving partitions wait for pending writes, and
 //! lists are not discarded while attempts of theirs are noted.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
 /// The lists of a queue as they were when something was requested.
@@ -19,10 +18,8 @@ pub(super) struct StoreRequests {
     lease: u64,
     /// Results that are being written.
     writes: usize,
-    /// The grants whose attempts are being noted before they are made.
-    notes: HashSet<u64, ahash::RandomState>,
-    /// Orders about messages that are in no list until the store has answered.
-    orders: usize,
+    /// Batches whose attempts are being noted before they are made.
+    notes: usize,
 }
 
 // === impl TheseLists ===
@@ -48,7 +45,7 @@ impl StoreRequests {
     /// The lists are discarded: earlier answers are dropped, but writes are still waited for.
     pub(super) fn begin_after(&mut self, earlier: &Self) {
         self.writes = earlier.writes;
-        self.notes.clone_from(&earlier.notes);
+        self.notes = earlier.notes;
     }
 
     /// What a request is about.
@@ -72,40 +69,22 @@ impl StoreRequests {
         self.writes = self.writes.saturating_sub(1);
     }
 
-    /// Whether an order has taken messages out that may come back.
-    pub(super) fn has_orders(&self) -> bool {
-        self.orders > 0
-    }
-
-    pub(super) fn begin_order(&mut self) {
-        self.orders += 1;
-    }
-
-    pub(super) fn end_order(&mut self) {
-        self.orders = self.orders.saturating_sub(1);
-    }
-
     pub(super) fn is_noting(&self) -> bool {
-        !self.notes.is_empty()
+        self.notes > 0
     }
 
-    /// Whether the attempts of this grant are being noted.
-    pub(super) fn is_noting_for(&self, grant: u64) -> bool {
-        self.notes.contains(&grant)
+    pub(super) fn begin_note(&mut self) {
+        self.notes += 1;
     }
 
-    pub(super) fn begin_note(&mut self, grant: u64) {
-        self.notes.insert(grant);
-    }
-
-    pub(super) fn end_note(&mut self, grant: u64) {
-        self.notes.remove(&grant);
+    pub(super) fn end_note(&mut self) {
+        self.notes = self.notes.saturating_sub(1);
     }
 
     /// The actor has failed, and its pending writes with it.
     pub(super) fn drop_writes(&mut self) {
         self.writes = 0;
-        self.notes.clear();
+        self.notes = 0;
     }
 }
 

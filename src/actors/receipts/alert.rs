@@ -143,7 +143,7 @@ async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u3
         limit: NEWEST,
         ..Search::default()
     };
-    let page = node.store.search_for_alert(search).await.ok()?;
+    let page = node.store.search(search).await.ok()?;
     let message = page
         .messages
         .into_iter()

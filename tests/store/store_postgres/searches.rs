@@ -6,7 +6,6 @@ use smsc::store::access::AccessStore as _;
 use smsc::store::held::HeldStore as _;
 use smsc::store::outbox::OutboxStore as _;
 use smsc::store::settings::SettingsStore as _;
-use smsc::store::traffic::TrafficStore as _;
 use smsc::store::{FoundMessages, Reply, Search, Store as _, StoreError};
 
 use super::{Database, accept, id, open};
@@ -61,29 +60,4 @@ fn searches_that_hang_take_no_connection_of_messages_and_nodes() {
     let answers = under_way.into_iter().map(Reply::wait);
     let found = answers.filter(Result::is_ok).count();
     assert_eq!(found, 2, "the others were refused before");
-}
-
-#[test]
-fn alerts_find_whom_they_are_for_while_administrators_have_all_their_connections() {
-    let database = Database::migrated();
-    let store = open(&database, |options| {
-        options.statement_timeout = HANG;
-        options.lock_timeout = HANG;
-        options.admin_readers = 1;
-    });
-    store.write(accept(&[id(1)])).wait().unwrap();
-    // What an administrator asks for, and no search.
-    let lock = database.hold("LOCK TABLE traffic IN ACCESS EXCLUSIVE MODE");
-    let size = store.traffic_size();
-    let search = Search {
-        limit: 10,
-        ..Search::default()
-    };
-    let refused = store.search(search.clone()).wait();
-    assert!(refused.is_err(), "{refused:?}");
-    let found = store.search_for_alert(search).wait().unwrap();
-    let found: Vec<u64> = found.messages.iter().map(|one| one.message.id).collect();
-    assert_eq!(found, [id(1)]);
-    lock.commit();
-    size.wait().unwrap();
 }

@@ -1,7 +1,6 @@
 //! Damaged rows of tables beside those of messages: events, call detail records, and what could not be written.
 
 use smsc::pb::{EarlyEvent, EarlyKind};
-use smsc::store::Reply;
 use smsc::store::damage::DamageStore as _;
 use smsc::store::moving::DeadRow;
 use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakenEvents};
@@ -195,28 +194,6 @@ fn erasure_writes_checksums_of_records_anew_and_leaves_damaged_ones_so() {
     let store = open(&database, |_| {});
     assert_eq!(store.erase_records("(erased)".to_owned()).wait(), Ok(4));
     assert_eq!(found(&store), []);
-}
-
-#[test]
-fn erasures_in_records_that_wait_for_a_lock_hold_up_no_events() {
-    let database = Database::migrated();
-    let store = open(&database, |options| {
-        options.lock_timeout = Duration::from_secs(600);
-    });
-    let lock = database.hold("LOCK TABLE cdr IN ACCESS EXCLUSIVE MODE");
-    let erase = |_| store.erase_records(DIGITS.to_owned());
-    let under_way: Vec<Reply<u64>> = (0..3).map(erase).collect();
-    until("an erasure that waits", || {
-        let waiting = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-             WHERE d.datname = current_database() AND l.relation = 'cdr'::regclass AND NOT l.granted";
-        (database.query(waiting) == ["1"]).then_some(())
-    });
-    assert_eq!(take(&store), None);
-    assert_eq!(store.backlog().wait(), Ok(Vec::new()));
-    lock.commit();
-    for erased in under_way {
-        assert_eq!(erased.wait(), Ok(0));
-    }
 }
 
 #[test]

@@ -260,8 +260,7 @@ pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> R
 
 /// Erases an address in records, page by page. One that is damaged loses it as well, and stays damaged.
 async fn erase_records(shared: &PostgresShared, digits: &str) -> StoreResult<u64> {
-    let _turn = shared.erasing.lock().await;
-    let mut client = shared.upkeep.get().await?;
+    let mut client = shared.outbox.get().await?;
     let erased = String::from_utf8_lossy(ERASED);
     let with_address = format!(
         "SELECT {RECORD_COLUMNS} FROM cdr

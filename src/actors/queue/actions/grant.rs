@@ -260,7 +260,7 @@ impl Queue {
             ..WriteBatch::default()
         });
         let (session, lists) = (turn.session, self.under_way.lists());
-        self.note(grant, ctx, ticket, move |queue, written, ctx| {
+        self.note(ctx, ticket, move |queue, written, ctx| {
             // When the session has ended, they were taken back, and may be granted anew, to the same one if it is there
             // again. When the lease has ended, the next owner has them. And one may have ended by a late answer to the
             // attempt before.

@@ -236,8 +236,7 @@ impl Queue {
                 continue;
             }
             let blocks = self.backlog.blocks_with(*id);
-            let is_out = self.backlog.is_reading() || self.under_way.has_orders();
-            if is_out || !blocks.is_empty() {
+            if self.backlog.is_reading() || !blocks.is_empty() {
                 self.late_holds.add(session, *id);
                 self.fetch_blocks(blocks, ctx);
             }
@@ -266,9 +265,7 @@ impl Queue {
         came: Vec<(u64, u64)>,
         ctx: &mut Context<Self>,
     ) {
-        let is_over = self.backlog.is_all_here()
-            && !self.under_way.has_orders()
-            && !self.recovery.is_to_read_again();
+        let is_over = self.backlog.is_all_here() && !self.recovery.is_to_read_again();
         // To look for each whenever some come would take long for many.
         let late = if is_over { self.late_holds.all() } else { came };
         for (id, session) in late {

@@ -4,8 +4,6 @@
 //! Invariant: the last order wins and survives a restart: the `change` row is durable before the
 //! message is in a list again, and bodies are read from the store after that.
 
-use std::iter;
-
 use actix::Context;
 use prost::Message as _;
 
@@ -68,14 +66,10 @@ impl Queue {
             self.backlog.begin_reading(0);
         }
         self.in_order.begin_replacing();
-        self.under_way.begin_order();
         let new = new.clone();
         self.write_on_lists(ctx, ticket, move |queue, written, ctx| {
             queue.in_order.end_replacing();
             queue.replaced(id, item, &new, written);
-            let late = queue.late_holds.among(iter::once(id));
-            queue.hold_what_came(late, ctx);
-            queue.under_way.end_order();
             queue.pump(ctx);
         });
         Outcome::Done

@@ -77,18 +77,17 @@ impl Queue {
         self.write(ctx, work, then);
     }
 
-    /// Like [`Queue::run`], for the attempts of a grant, which are written before they are made: the lists are read
-    /// again only when they are made. Partitions that leave need not wait: their messages are held already.
+    /// Like [`Queue::run`], for attempts that are written before they are made: the lists are read again only when they
+    /// are made. Partitions that leave need not wait: their messages are held already.
     pub(super) fn note<T: 'static>(
         &mut self,
-        grant: u64,
         ctx: &mut Context<Self>,
         work: impl Future<Output = T> + 'static,
         then: impl Then<T>,
     ) {
-        self.under_way.begin_note(grant);
+        self.under_way.begin_note();
         self.run(ctx, work, move |queue, result, ctx| {
-            queue.under_way.end_note(grant);
+            queue.under_way.end_note();
             then(queue, result, ctx);
             queue.read_again_when_noted(ctx);
         });

@@ -301,7 +301,12 @@ impl Queue {
             // Of what another node owns by now, that node may have noted an attempt.
             let has_row = results.batch.sent.len() > rows;
             if notes_tries && is_here && !has_row && item.what == What::Message {
-                not_made.push(self.not_made(item));
+                not_made.push(TryRow {
+                    id: item.id,
+                    attempt: number,
+                    at: TryRow::NOT_MADE,
+                    operator: self.port.id,
+                });
             }
         }
         if !not_made.is_empty() {
@@ -322,35 +327,6 @@ impl Queue {
         } = results;
         if !batch.is_empty() || !finals.is_empty() {
             self.finish_and_confirm(batch, finals, reached, confirms, ctx);
-        }
-    }
-
-    /// The next attempt of a message was noted, and not made.
-    fn not_made(&self, item: Item) -> TryRow {
-        TryRow {
-            id: item.id,
-            attempt: u32::from(item.attempts) + 1,
-            at: TryRow::NOT_MADE,
-            operator: self.port.id,
-        }
-    }
-
-    /// The actor has failed: nobody makes the attempts that were being noted then. But if the lease has ended since,
-    /// another node may have made them.
-    pub(in crate::actors::queue) fn note_never_made(
-        &mut self,
-        before: &Self,
-        ctx: &mut Context<Self>,
-    ) {
-        if before.under_way.lease() != self.under_way.lease() {
-            return;
-        }
-        let is_being_noted = |grant| before.under_way.is_noting_for(grant);
-        let noted = before.in_flight.held_since(is_being_noted);
-        let ours = noted.filter(|item| self.is_ours(*item));
-        let not_made: Vec<TryRow> = ours.map(|item| self.not_made(item)).collect();
-        if !not_made.is_empty() {
-            self.note_not_made(not_made, ctx);
         }
     }
 

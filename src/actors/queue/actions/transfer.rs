@@ -1,9 +1,9 @@
 //! Moves waiting messages to another queue because an administrator ordered it: one message, or all
 //! that match a filter, in steps so that commits stay small.
 //!
-//! Messages that a session holds, or reports before they are loaded, messages of unknown outcome, and receipts
-//! stay where they are. Invariant: a message is in one queue only: its `change` row is written before the other
-//! queue gets it.
+//! Messages that a session holds, messages of unknown outcome, and receipts stay where they are.
+//! Invariant: a message is in one queue only: its `change` row is written before the other queue gets
+//! it.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -111,37 +111,22 @@ impl Queue {
             .node
             .store
             .load(items.iter().map(|item| item.id).collect());
-        self.under_way.begin_order();
-        self.write_on_lists(ctx, reply, move |queue, loaded, ctx| {
-            match loaded {
-                Ok(loaded) => {
-                    let loaded = items.into_iter().zip(loaded).filter_map(|(item, stored)| {
-                        let stored = stored?;
-                        stored.fin.is_none().then_some((item, stored.message))
-                    });
-                    let (held, loaded): (Vec<_>, Vec<_>) =
-                        loaded.partition(|(item, _)| queue.late_holds.has(item.id));
-                    queue.come_back(held.into_iter().map(|(item, _)| item).collect(), ctx);
-                    queue.transfer_loaded(loaded, &order, ctx);
-                    queue.transfer_items(rest, order, ctx);
-                }
-                Err(error) => {
-                    tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
-                    queue.come_back(items.into_iter().chain(rest).collect(), ctx);
+        self.write_on_lists(ctx, reply, move |queue, loaded, ctx| match loaded {
+            Ok(loaded) => {
+                let loaded = items.into_iter().zip(loaded).filter_map(|(item, stored)| {
+                    let stored = stored?;
+                    stored.fin.is_none().then_some((item, stored.message))
+                });
+                queue.transfer_loaded(loaded.collect(), &order, ctx);
+                queue.transfer_items(rest, order, ctx);
+            }
+            Err(error) => {
+                tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
+                for item in items.into_iter().chain(rest) {
+                    queue.backlog.push_back(item);
                 }
             }
-            // Not before the next step has begun: what it has taken out is in no list either.
-            queue.under_way.end_order();
         });
-    }
-
-    /// These stay here. What a session has reported meanwhile that it holds is with it from now on.
-    fn come_back(&mut self, items: Vec<Item>, ctx: &mut Context<Self>) {
-        let late = self.late_holds.among(items.iter().map(|item| item.id));
-        for item in items {
-            self.backlog.push_back(item);
-        }
-        self.hold_what_came(late, ctx);
     }
 
     fn transfer_loaded(

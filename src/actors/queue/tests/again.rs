@@ -217,23 +217,6 @@ async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
 }
 
 #[actix::test]
-async fn what_is_being_noted_when_the_queue_fails_goes_again() {
-    let fixture = fixture_for(OutcomePolicy::Fail).await;
-    let ids = fixture.accept(1, 0).await;
-    let credit = || Credit {
-        session: SESSION,
-        room: 1,
-        ..Credit::default()
-    };
-    fixture.post(credit());
-    fixture.post(Explode);
-    fixture.send(credit()).await;
-    assert_eq!(fixture.given(1).await, ids);
-    assert_eq!(fixture.port.health.restarts(), 1);
-    assert_eq!(fixture.state_of(ids[0]).await, None);
-}
-
-#[actix::test]
 async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once() {
     let fixture = fixture_for(OutcomePolicy::Fail).await;
     let ids = fixture.accept(1, 0).await;
