@@ -204,10 +204,6 @@ impl Queue {
             Err(error) => {
                 tracing::warn!(queue = %self.port.name, %error, "a spilled block cannot be read now");
                 self.tokens.hold_for(READ_AGAIN);
-                if !self.late_holds.is_empty() {
-                    // What is in it may be with a session, and would be granted once more when it comes.
-                    self.recover_when_noted(ctx);
-                }
             }
             // The index file is derived data: read the lost items from the store again.
             Ok(None) => {

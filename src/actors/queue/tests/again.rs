@@ -39,16 +39,16 @@ impl Handler<ReadSoon> for Queue {
 }
 
 /// Makes the queue lose a message.
-struct Forget(u64);
+struct ForgetItem(u64);
 
-impl actix::Message for Forget {
+impl actix::Message for ForgetItem {
     type Result = ();
 }
 
-impl Handler<Forget> for Queue {
+impl Handler<ForgetItem> for Queue {
     type Result = ();
 
-    fn handle(&mut self, forget: Forget, _: &mut Self::Context) {
+    fn handle(&mut self, forget: ForgetItem, _: &mut Self::Context) {
         assert!(matches!(
             self.backlog.remove(forget.0, None),
             backlog::TakenItem::Item(_)
@@ -441,7 +441,7 @@ async fn what_is_missed_twice_and_nowhere_is_put_back() {
     fixture.given(1).await;
     let lost = fixture.accept(3, 0).await;
     for id in &lost {
-        fixture.send(Forget(*id)).await;
+        fixture.send(ForgetItem(*id)).await;
     }
     let all: Vec<u64> = known.iter().chain(&lost).copied().collect();
     assert_eq!(fixture.compare(&all).await, lost);

@@ -124,10 +124,7 @@ async fn what_a_session_reports_too_late_is_settled_by_it_though_it_was_read_as_
         ids: ids.clone(),
         ..reports(5)
     });
-    fixture.post(SettleBatch {
-        session: TAKING,
-        ..fixture.refused(ids[0])
-    });
+    fixture.post(fixture.taking_refused(ids[0]));
     fixture.wait_for(ids[0], MessageState::Rejected).await;
 }
 
@@ -199,6 +196,27 @@ impl Handler<WhileReading> for Queue {
     }
 }
 
+/// The session that was asked in vain reports this one, and settles so much.
+fn while_reading(id: u64, settled: SettleBatch) -> WhileReading {
+    WhileReading {
+        report: Held {
+            ids: vec![id],
+            ..reports(0)
+        },
+        settled,
+    }
+}
+
+impl Fixture {
+    /// That session was refused this one.
+    fn taking_refused(&self, id: u64) -> SettleBatch {
+        SettleBatch {
+            session: TAKING,
+            ..self.refused(id)
+        }
+    }
+}
+
 /// Lets a queue wait in vain for the report of a session, and read so many messages. Another session has no room yet,
 /// and the clock is paused.
 async fn waits_in_vain(fixture: &Fixture, count: usize) -> Vec<u64> {
@@ -216,13 +234,7 @@ async fn what_a_session_reports_too_late_while_it_is_being_read_goes_to_nobody_e
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
     fixture
-        .send(WhileReading {
-            report: Held {
-                ids: ids[..1].to_vec(),
-                ..reports(0)
-            },
-            settled: SettleBatch::default(),
-        })
+        .send(while_reading(ids[0], SettleBatch::default()))
         .await;
     fixture.credit(2).await;
     let one = || !lock(&fixture.got).is_empty();
@@ -237,16 +249,7 @@ async fn what_a_session_settles_of_what_is_being_read_is_settled_when_it_is_ther
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
     fixture
-        .send(WhileReading {
-            report: Held {
-                ids: ids[..1].to_vec(),
-                ..reports(0)
-            },
-            settled: SettleBatch {
-                session: TAKING,
-                ..fixture.refused(ids[0])
-            },
-        })
+        .send(while_reading(ids[0], fixture.taking_refused(ids[0])))
         .await;
     tokio::time::resume();
     fixture.wait_for(ids[0], MessageState::Rejected).await;
@@ -259,16 +262,7 @@ async fn what_a_session_settles_of_what_is_being_read_is_settled_though_the_list
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
     // The lists are discarded before the bodies are there.
-    fixture.post(WhileReading {
-        report: Held {
-            ids: ids[..1].to_vec(),
-            ..reports(0)
-        },
-        settled: SettleBatch {
-            session: TAKING,
-            ..fixture.refused(ids[0])
-        },
-    });
+    fixture.post(while_reading(ids[0], fixture.taking_refused(ids[0])));
     fixture.post(ReadAgain);
     tokio::time::resume();
     fixture.wait_for(ids[0], MessageState::Rejected).await;
@@ -281,13 +275,7 @@ async fn what_a_session_reports_too_late_waits_if_it_ends_while_that_is_being_re
     let fixture = fixture().await;
     let ids = waits_in_vain(&fixture, 2).await;
     fixture
-        .send(WhileReading {
-            report: Held {
-                ids: ids[..1].to_vec(),
-                ..reports(0)
-            },
-            settled: SettleBatch::default(),
-        })
+        .send(while_reading(ids[0], SettleBatch::default()))
         .await;
     fixture.send(SessionDown { session: TAKING }).await;
     fixture.credit(2).await;
@@ -383,10 +371,7 @@ async fn what_a_session_settles_of_a_block_that_is_gone_is_settled() {
         ids: vec![last],
         ..reports(0)
     });
-    fixture.post(SettleBatch {
-        session: TAKING,
-        ..fixture.refused(last)
-    });
+    fixture.post(fixture.taking_refused(last));
     tokio::time::resume();
     fixture.wait_for(last, MessageState::Rejected).await;
 }

@@ -156,13 +156,13 @@ async fn parked(context: &NodeContext) -> Vec<(String, bool)> {
 }
 
 /// Stands in for a bind: keeps the answers to its receipts.
-struct Bind(Arc<std::sync::Mutex<Vec<ReceiptResult>>>);
+struct ListeningBind(Arc<std::sync::Mutex<Vec<ReceiptResult>>>);
 
-impl Actor for Bind {
+impl Actor for ListeningBind {
     type Context = Context<Self>;
 }
 
-impl Handler<ReceiptReply> for Bind {
+impl Handler<ReceiptReply> for ListeningBind {
     type Result = ();
 
     fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
@@ -185,7 +185,7 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
     let health = Health::new("correlation");
     let correlation = Correlation::new(Arc::clone(context), health, sent, Vec::new()).start();
     let answers = Arc::default();
-    let bind = Bind(Arc::clone(&answers)).start();
+    let bind = ListeningBind(Arc::clone(&answers)).start();
     let port = crate::actors::context::binds::BindPort::new(SESSION, None);
     *port.replies.lock().expect("nobody panics") = Some(bind.recipient());
     context.binds.add(port);
