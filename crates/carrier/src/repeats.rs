@@ -6,6 +6,7 @@
 //! its connection ended: nobody knows what became of it.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::{AHashMap, RandomState};
@@ -109,8 +110,11 @@ impl<P: Protocol> RememberedRequests<P> {
         if self.requests.len() > self.most
             && let Some(oldest) = self.requests.pop_front()
         {
-            if self.by_sequence.get(&oldest.sequence) == Some(&self.first) {
-                self.by_sequence.remove(&oldest.sequence);
+            let number = self.by_sequence.entry(oldest.sequence);
+            if let Entry::Occupied(number) = number
+                && *number.get() == self.first
+            {
+                number.remove();
             }
             self.first += 1;
         }

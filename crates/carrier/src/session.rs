@@ -248,21 +248,23 @@ impl<P: Protocol, T> Session<P, T> {
     /// What the octets so far bring next; `None` until more are read. Responses to probes and to the peer's
     /// logout are appended to `out`.
     pub fn next_event(&mut self, now: Instant, out: &mut BytesMut) -> Option<EventOf<P, T>> {
-        self.next_event_of(now, out, |frame| frame)
+        self.next_event_of(now, out, |_| {})
     }
 
-    /// Says what the octets that were received mean; each PDU is read as `take` gives it back.
+    /// [`Self::next_event`], which shows each PDU before it is read. What an event has of its octets keeps all that were read
+    /// together from being given back.
     pub fn next_event_of(
         &mut self,
         now: Instant,
         out: &mut BytesMut,
-        mut take: impl FnMut(Bytes) -> Bytes,
+        mut show: impl FnMut(&Bytes),
     ) -> Option<EventOf<P, T>> {
         while self.state != State::Closed {
             let frame = match next_frame::<P>(&mut self.buffer) {
-                Ok(frame) => take(frame?),
+                Ok(frame) => frame?,
                 Err(bad) => return Some(self.closed(Closed::BadLength(bad))),
             };
+            show(&frame);
             if let Some(event) = self.on_frame(&frame, now, out) {
                 return Some(event);
             }
@@ -292,13 +294,7 @@ impl<P: Protocol, T> Session<P, T> {
         if let Err(error) = self.protocol.encode(&Pdu { sequence, body }, out) {
             return Err(NotSent::Unwritable(token, error));
         }
-        let entry = smsc_smpp::window::WindowEntry {
-            command_id: 0,
-            item: (sequence, token),
-            sent_at: now,
-            deadline: now + self.config.response,
-        };
-        self.window.remember(number, entry);
+        self.window.put_request(now, number, (sequence, token), 0);
         Ok(sequence)
     }
 

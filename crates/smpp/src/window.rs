@@ -145,6 +145,9 @@ impl<T> Window<T> {
     /// Removes the request that was answered; `None` if it is not outstanding.
     pub fn take(&mut self, sequence: u32) -> Option<WindowEntry<T>> {
         let entry = self.entries.remove(&sequence)?;
+        if self.order.front() == Some(&(sequence, entry.deadline)) {
+            self.order.pop_front();
+        }
         self.drop_stale_front();
         if self.order.len() > 2 * self.entries.len() + SLACK {
             let entries = &self.entries;
@@ -202,7 +205,10 @@ impl<T> Window<T> {
     }
 
     fn drop_stale_front(&mut self) {
-        while let Some(place) = self.order.front() {
+        // As many places as entries: none is stale. So it is where answers come in order.
+        while self.order.len() > self.entries.len()
+            && let Some(place) = self.order.front()
+        {
             if is_live(&self.entries, place) {
                 return;
             }

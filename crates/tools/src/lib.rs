@@ -7,6 +7,7 @@ pub mod gsm_core;
 mod handsets;
 pub mod load;
 pub mod map_core;
+mod minute;
 mod network;
 pub mod simulator;
 mod table;

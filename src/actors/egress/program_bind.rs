@@ -11,11 +11,11 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use prost::Message as _;
 
-use super::operator_event::OperatorEvent;
+use super::operator_event::{BindEvent, BroughtContent, OperatorEvent};
 use super::upstream_protocol::UpstreamPeer;
+use crate::actors::receipts::said::OperatorReport;
 use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
-use crate::actors::session::smpp_terms::{WINDOW, carrying, esm_class, receipt, wants_receipt};
-use crate::clock;
+use crate::actors::session::smpp_terms::{WINDOW, carrying, esm_class, wants_receipt};
 use crate::config::OperatorConfig;
 use crate::content::compose::LONGEST;
 use crate::pb::PduDialect;
@@ -50,7 +50,7 @@ pub(super) struct ProgramBind {
     /// What it has brought, by its number, until that is answered.
     brought: Window<u64>,
     /// What the session has not taken yet.
-    events: VecDeque<OperatorEvent>,
+    events: VecDeque<BindEvent>,
 }
 
 // === impl ProgramBind ===
@@ -74,11 +74,17 @@ impl ProgramBind {
     fn on_frame(&mut self, ToSmsc { request, what }: ToSmsc, now: Instant, out: &mut BytesMut) {
         let (status, id) = match what {
             Some(Said::Report(report)) => {
-                return self.bring(request, receipt_of(report), now, out);
+                let content = report_of(report).map(BroughtContent::Report);
+                return self.bring(request, content, now, out);
             }
             Some(Said::FromPeer(FromPeer { message })) => {
                 let message = message.ok_or("a FromPeer needs a message");
-                return self.bring(request, message.and_then(message_of), now, out);
+                let content = message.and_then(message_of);
+                let content = content.map(|deliver| BroughtContent::Message {
+                    deliver: Box::new(deliver),
+                    gbk: None,
+                });
+                return self.bring(request, content, now, out);
             }
             // An answer without an id is the end of a message: no report can name it.
             Some(Said::Delivered(delivered)) if delivered.later => {
@@ -103,7 +109,7 @@ impl ProgramBind {
             self.at_program = None;
         }
         let messages = &mut self.messages;
-        let settled = OperatorEvent::settled(messages, number, status, id.into(), false);
+        let settled = BindEvent::settled(messages, number, status, id.into(), false);
         self.events.extend(settled);
     }
 
@@ -111,12 +117,12 @@ impl ProgramBind {
     fn bring(
         &mut self,
         number: u64,
-        brought: Result<SubmitSm, &'static str>,
+        brought: Result<BroughtContent, &'static str>,
         now: Instant,
         out: &mut BytesMut,
     ) {
-        let deliver = match brought {
-            Ok(deliver) => deliver,
+        let content = match brought {
+            Ok(content) => content,
             Err(detail) => return fail(number, Reason::BadValue, 0, detail, out),
         };
         let is_taken = matches!(self.state, SessionState::Bound(bind_type) if bind_type.receives());
@@ -125,18 +131,15 @@ impl ProgramBind {
             let detail = "the session is not bound yet, or too much is under way";
             return fail(number, Reason::Unavailable, 0, detail, out);
         };
-        self.events.push_back(OperatorEvent::Brought {
-            sequence,
-            deliver,
-            gbk: None,
-        });
+        let brought = BindEvent::Brought(sequence, content);
+        self.events.push_back(brought);
     }
 }
 
 impl UpstreamPeer for ProgramBind {
     fn bind(&mut self, _: Instant, bind_type: BindType, _: &mut BytesMut) {
         self.state = SessionState::Bound(bind_type);
-        let bound = OperatorEvent::BindResult(CommandStatus::ESME_ROK);
+        let bound = BindEvent::BindResult(CommandStatus::ESME_ROK);
         self.events.push_back(bound);
     }
 
@@ -147,7 +150,7 @@ impl UpstreamPeer for ProgramBind {
     fn unbind(&mut self, _: Instant, _: &mut BytesMut) {
         if matches!(self.state, SessionState::Bound(_)) {
             self.state = SessionState::Closed;
-            let unbound = OperatorEvent::Close(CloseReason::UnbindDone);
+            let unbound = BindEvent::Close(CloseReason::UnbindDone);
             self.events.push_back(unbound);
         }
     }
@@ -193,7 +196,7 @@ impl BoundProtocol for ProgramBind {
         now: Instant,
         context: InFlight,
         _: Encode,
-        pdu: &SubmitSm,
+        pdu: &mut SubmitSm,
         out: &mut BytesMut,
     ) -> bool {
         let has_room = self.room() > 0;
@@ -228,7 +231,7 @@ impl BoundProtocol for ProgramBind {
             view.see(false, &frame.encode_length_delimited_to_vec());
             self.on_frame(frame, now, out);
         }
-        Ok(self.events.pop_front())
+        Ok(self.events.pop_front().map(OperatorEvent::Bind))
     }
 
     fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<InFlight> {
@@ -282,8 +285,8 @@ fn known_as(mut id: String) -> String {
     id
 }
 
-/// What a report says, as a receipt, or what it lacks.
-fn receipt_of(report: Report) -> Result<SubmitSm, &'static str> {
+/// What a report says, or what it lacks.
+fn report_of(report: Report) -> Result<OperatorReport, &'static str> {
     let id = known_as(report.id);
     let state = u8::try_from(report.state).ok();
     let state = state.filter(|state| (1..=8).contains(state) && !id.is_empty());
@@ -296,7 +299,12 @@ fn receipt_of(report: Report) -> Result<SubmitSm, &'static str> {
     } else {
         Bytes::from(error)
     };
-    Ok(receipt(&id, state, error, Bytes::new(), clock::now_ms()))
+    Ok(OperatorReport {
+        id: id.into(),
+        state,
+        error,
+        number: Bytes::new(),
+    })
 }
 
 /// What a program has brought as deliver_sm, or which field is wrong.
@@ -360,11 +368,11 @@ mod tests {
             };
             scene.bind.bind(scene.now, bind_type, &mut scene.out);
             let event = scene.event();
-            assert!(matches!(event, Some(OperatorEvent::BindResult(status)) if status.is_ok()));
+            assert!(matches!(event, Some(BindEvent::BindResult(status)) if status.is_ok()));
             scene
         }
 
-        fn event(&mut self) -> Option<OperatorEvent> {
+        fn event(&mut self) -> Option<BindEvent> {
             let view = LiveView {
                 node: &self.node.context,
                 port: &self.port,
@@ -372,7 +380,10 @@ mod tests {
             };
             let (octets, out) = (&mut BytesMut::new(), &mut self.out);
             let event = self.bind.next_event(octets, self.now, out, view);
-            event.expect("a program has no such error")
+            match event.expect("a program has no such error")? {
+                OperatorEvent::Bind(event) => Some(event),
+                _ => panic!("that is SMPP's"),
+            }
         }
 
         fn send(&mut self, id: u64) {
@@ -386,8 +397,8 @@ mod tests {
                 traced: None,
             };
             let encode: Encode = |_, _, _| panic!("nothing here is SMPP");
-            let pdu = SubmitSm::default();
-            assert!((self.bind).send(self.now, context, encode, &pdu, &mut self.out));
+            let pdu = &mut SubmitSm::default();
+            assert!((self.bind).send(self.now, context, encode, pdu, &mut self.out));
         }
 
         /// What the program is told.
@@ -405,7 +416,7 @@ mod tests {
         /// The id, the status, the peer's id, and whether it is late.
         fn answered(&mut self) -> (u64, CommandStatus, Bytes, bool) {
             match self.event() {
-                Some(OperatorEvent::Answered(one)) => {
+                Some(BindEvent::Answered(one)) => {
                     (one.context.id, one.status, one.message_id, one.late)
                 }
                 _ => panic!("no answer"),
@@ -414,7 +425,7 @@ mod tests {
 
         fn brought(&mut self) -> u32 {
             match self.event() {
-                Some(OperatorEvent::Brought { sequence, .. }) => sequence,
+                Some(BindEvent::Brought(sequence, _)) => sequence,
                 _ => panic!("nothing is brought"),
             }
         }
@@ -516,13 +527,12 @@ mod tests {
         };
         let long = "x".repeat(100);
         for id in ["fax 1", &long] {
-            let receipt = receipt_of(report(id, 2)).unwrap();
-            let found = crate::smpp::receipt::extract(&receipt, 0).unwrap();
-            assert_eq!(found.message_id, known_as(id.to_owned()));
-            assert_eq!((found.state, &found.error[..]), (2, &b"A12"[..]));
+            let said = report_of(report(id, 2)).unwrap();
+            assert_eq!(said.id, known_as(id.to_owned()));
+            assert_eq!((said.state, &said.error[..]), (2, &b"A12"[..]));
         }
         for (id, state) in [("", 2), (" ", 2), ("1", 0), ("1", 9), ("1", 300), ("1", -1)] {
-            assert!(receipt_of(report(id, state)).is_err(), "{id:?} {state}");
+            assert!(report_of(report(id, state)).is_err(), "{id:?} {state}");
         }
     }
 

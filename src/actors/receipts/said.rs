@@ -1,4 +1,4 @@
-//! What a deliver_sm that is a receipt says, for Correlation.
+//! What a deliver_sm that is a receipt says, or a report of another protocol, for Correlation.
 //!
 //! Called by sessions with operators, and by Correlation for receipts that came in several messages.
 
@@ -8,7 +8,19 @@ use crate::clock;
 use crate::domain::receipt_states::ReceiptStates;
 use crate::pb::{MessageState, OperatorReceipt, ReceiptExtras, ReceiptPart};
 use crate::smpp::DeliverSm;
-use crate::smpp::receipt::{self, Extracted};
+use crate::smpp::receipt::{self, Extracted, ReceiptText};
+
+/// What became of a message, as an operator says it that does not speak SMPP.
+pub struct OperatorReport {
+    /// The id under which it accepted the message: printable ASCII without blanks.
+    pub id: Bytes,
+    /// The state as message_state (SMPP 3.4 §5.2.28).
+    pub state: u8,
+    /// Its error, likewise; 000 for none.
+    pub error: Bytes,
+    /// The recipient; may be empty.
+    pub number: Bytes,
+}
 
 /// The receipt, without the sequence number of its request. One that has no id or no state is kept for people to look at,
 /// under an id that no message has.
@@ -56,6 +68,45 @@ pub fn of(deliver: &DeliverSm, states: Option<&ReceiptStates>) -> OperatorReceip
     }
 }
 
+/// What [`of`] says of a receipt of SMPP with this report, which came now.
+pub fn of_report(report: OperatorReport, states: Option<&ReceiptStates>) -> OperatorReceipt {
+    let OperatorReport {
+        id,
+        state,
+        error,
+        number,
+    } = report;
+    let now = clock::now_ms();
+    let text = ReceiptText {
+        id: id.clone(),
+        sub: 1,
+        dlvrd: u32::from(state == receipt::DELIVERED),
+        submit_date_ms: None,
+        done_date_ms: Some(now),
+        stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
+        err: error.clone(),
+        text: Bytes::new(),
+    };
+    let configured = states.and_then(|states| states.of(&text.stat, &error));
+    let found = Extracted {
+        intermediate: configured.unwrap_or(state) <= receipt::ENROUTE,
+        state: configured.unwrap_or(state),
+        ..Extracted::default()
+    };
+    OperatorReceipt {
+        // To the second, as the text says it.
+        done_at: now - now.rem_euclid(1_000),
+        state: state_of(&found),
+        reported_state: found.state.into(),
+        operator_message_id: id,
+        error,
+        configured: configured.is_some(),
+        raw: receipt::format(&text, true).into(),
+        source: number,
+        ..OperatorReceipt::default()
+    }
+}
+
 /// When the state was reached, as the receipt says that comes at `now` (both Unix ms); 0 if it does not. A clock that is
 /// ahead, or of another time zone, is not believed, and the minute of now says no more than now.
 fn done_at(found: &Extracted, now: i64) -> i64 {
@@ -91,6 +142,36 @@ fn unread(deliver: &DeliverSm) -> OperatorReceipt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actors::session::smpp_terms::receipt as receipt_of;
+
+    #[test]
+    fn a_report_says_what_a_receipt_of_it_would() {
+        let configured = ReceiptStates::new([("err:MK0012", 8), ("DELIVRD", 1)].into_iter());
+        for states in [None, Some(&configured)] {
+            for (state, error) in [
+                (1, "000"),
+                (2, "000"),
+                (3, "MB0069"),
+                (5, "MK0012"),
+                (7, "1"),
+            ] {
+                let (id, number) = ("48879-13800138000", Bytes::from("13800138000"));
+                let deliver = receipt_of(id, state, error.into(), number.clone(), clock::now_ms());
+                let report = OperatorReport {
+                    id: id.into(),
+                    state,
+                    error: error.into(),
+                    number,
+                };
+                let (mut expected, said) = (of(&deliver, states), of_report(report, states));
+                // A second may have begun between the two.
+                assert!((0..=1_000).contains(&(said.done_at - expected.done_at)));
+                expected.done_at = said.done_at;
+                expected.raw.clone_from(&said.raw);
+                assert_eq!(said, expected);
+            }
+        }
+    }
 
     #[test]
     fn an_end_is_not_in_the_future_and_has_no_invented_seconds() {

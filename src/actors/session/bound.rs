@@ -96,13 +96,13 @@ pub trait BoundProtocol {
         self.messages().len()
     }
 
-    /// Sends a message, in SMPP by this operation; false if it cannot be sent now.
+    /// Sends a message, in SMPP by this operation; false if it cannot be sent now. What it keeps of the PDU it may take out.
     fn send(
         &mut self,
         now: Instant,
         context: InFlight,
         operation: Encode,
-        pdu: &SubmitSm,
+        pdu: &mut SubmitSm,
         out: &mut BytesMut,
     ) -> bool;
 
@@ -183,7 +183,7 @@ impl BoundProtocol for Session<InFlight> {
         now: Instant,
         context: InFlight,
         operation: Encode,
-        pdu: &SubmitSm,
+        pdu: &mut SubmitSm,
         out: &mut BytesMut,
     ) -> bool {
         let sent = Session::send(self, now, context, out, |out, sequence| {

@@ -116,7 +116,7 @@ impl Serving {
                 self.give_back(delivery.id, delivery.attempt);
                 continue;
             }
-            let prepared = prepare(&message, what);
+            let mut prepared = prepare(&message, what);
             if let Some(status) = prepared.refused {
                 self.failed(Failed {
                     id: delivery.id,
@@ -140,7 +140,7 @@ impl Serving {
                 since,
                 traced,
             };
-            if !protocol.send(now, context, operation.encode, &prepared.pdu, out) {
+            if !protocol.send(now, context, operation.encode, &mut prepared.pdu, out) {
                 self.give_back(delivery.id, delivery.attempt);
             }
         }

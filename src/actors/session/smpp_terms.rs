@@ -6,8 +6,7 @@ use jiff::tz::{Offset, TimeZone};
 
 use crate::content::peer::SHORT_MESSAGE;
 use crate::pb::{Composition, Message};
-use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
-use crate::smpp::{ESM_UDHI, SubmitSm, Tlvs, tag};
+use crate::smpp::{ESM_UDHI, SubmitSm, tag};
 
 /// Requests of the peer that may be under way.
 pub const WINDOW: usize = 4_096;
@@ -48,7 +47,11 @@ pub fn carrying(mut message: SubmitSm, octets: Bytes) -> SubmitSm {
 }
 
 /// A receipt: what became of the message with this id to this number, `done_at` Unix ms.
+#[cfg(test)]
 pub fn receipt(id: &str, state: u8, error: Bytes, number: Bytes, done_at: i64) -> SubmitSm {
+    use crate::smpp::Tlvs;
+    use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
+
     let text = ReceiptText {
         id: Bytes::copy_from_slice(id.as_bytes()),
         sub: 1,

@@ -65,7 +65,7 @@ where
         now: Instant,
         context: InFlight,
         operation: Encode,
-        pdu: &SubmitSm,
+        pdu: &mut SubmitSm,
         out: &mut BytesMut,
     ) -> bool {
         match self {

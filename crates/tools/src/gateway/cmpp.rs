@@ -7,7 +7,8 @@ use smsc_cmpp::{Body, Cmpp, Report, proof, session_config, status};
 use smsc_smpp::CommandStatus;
 
 use super::dialect::{
-    Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, LoginRefusal, What, check, minute,
+    Dialect, GatewayDelivery, GatewayMessageId, GatewaySubmission, LoginOutcome, LoginRefusal,
+    What, check, id_of,
 };
 use crate::simulator::SimulatorOptions;
 
@@ -45,35 +46,35 @@ impl Dialect for Cmpp {
         })
     }
 
-    fn submitted(body: &Body) -> Option<GatewaySubmission> {
+    fn submitted(body: Body) -> Option<GatewaySubmission> {
         let Body::Submit(submit) = body else {
             return None;
         };
         Some(GatewaySubmission {
-            from: submit.src_id.0.clone(),
-            to: submit.dest_terminal_id.0.clone(),
-            service: submit.service_id.0.clone(),
-            text: submit.msg_content.0.clone(),
+            from: submit.src_id.0,
+            to: submit.dest_terminal_id.0,
+            service: submit.service_id.0,
+            text: submit.msg_content.0,
             wants_report: submit.registered_delivery != 0,
         })
     }
 
-    fn id(number: u64, _: u32) -> Vec<u8> {
-        number.to_be_bytes().to_vec()
+    fn id(number: u64, _: u32) -> GatewayMessageId {
+        id_of(number)
     }
 
-    fn shown(id: &[u8]) -> String {
+    fn shown(id: &GatewayMessageId) -> String {
         msg_id(id).to_string()
     }
 
-    fn answer(&self, id: &[u8], status: CommandStatus) -> Body {
+    fn answer(&self, id: &GatewayMessageId, status: CommandStatus) -> Body {
         Body::SubmitResp(MessageResp {
             msg_id: msg_id(id),
             result: Widened(status::of_smpp(status)),
         })
     }
 
-    fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
+    fn bring(&self, brought: &GatewayDelivery, minute: &str) -> Option<Body> {
         let mut deliver = Deliver {
             msg_id: msg_id(&brought.id),
             dest_id: Text(brought.to.clone()),
@@ -83,12 +84,11 @@ impl Dialect for Cmpp {
         match &brought.what {
             What::Message { text } => deliver.msg_content = Content(text.clone()),
             What::Report { service, stat } => {
-                let now = minute();
                 let report = Report {
                     msg_id: deliver.msg_id,
                     stat: (*stat).into(),
-                    submit_time: now.as_str().into(),
-                    done_time: now.as_str().into(),
+                    submit_time: minute.into(),
+                    done_time: minute.into(),
                     dest_terminal_id: Varying(brought.number.clone()),
                     smsc_sequence: 0,
                 };
@@ -109,7 +109,7 @@ impl Dialect for Cmpp {
 }
 
 /// Ids of handsets' messages are longer; their number is at the end.
-fn msg_id(id: &[u8]) -> u64 {
+fn msg_id(id: &GatewayMessageId) -> u64 {
     id.last_chunk()
         .map_or(0, |octets| u64::from_be_bytes(*octets))
 }

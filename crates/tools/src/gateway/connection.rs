@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use smsc_carrier::{Event, Session, SessionConfig};
+use smsc_host::clock;
 use smsc_smpp::CommandStatus;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::dialect::{Dialect, GatewayDelivery, What};
+use super::dialect::{Dialect, GatewayDelivery, GatewayMessageId, What};
 use super::hub::{GatewayHub, MessageFate};
+use crate::minute::Minute;
 use crate::network::unhurried;
 use crate::table::{TimedTable, at};
 
@@ -35,6 +37,9 @@ struct GatewayConnection<D: Dialect> {
     receives: bool,
     out: BytesMut,
     due: TimedTable<DueWork<D>>,
+    /// What was made in this turn and is to be brought at once.
+    made: Vec<GatewayDelivery>,
+    minute: Minute,
 }
 
 /// Serves a connection until it ends.
@@ -86,6 +91,8 @@ impl<D: Dialect> GatewayConnection<D> {
             receives: false,
             out,
             due: TimedTable::default(),
+            made: Vec::new(),
+            minute: Minute::default(),
         }
     }
 
@@ -104,10 +111,12 @@ impl<D: Dialect> GatewayConnection<D> {
                     Ok(_) => self.on_octets(&mut octets),
                 },
                 () = at(self.due.next_due()) => true,
+                () = self.hub.filled(), if self.receives => true,
                 _ = tick.tick() => self.on_tick(),
             };
-            self.on_due();
-            self.bring();
+            let now = now();
+            self.on_due(now);
+            self.bring(now);
             if !goes_on {
                 let _ = socket.write_all_buf(&mut self.out).await;
                 break;
@@ -127,7 +136,7 @@ impl<D: Dialect> GatewayConnection<D> {
                         return false;
                     }
                 }
-                Event::Request(pdu) => self.take(pdu.sequence, &pdu.body),
+                Event::Request(pdu) => self.take(pdu.sequence, pdu.body, now),
                 Event::Response(brought, pdu) => self.brought(brought, &pdu.body),
                 Event::Opened(_) => self.receives(),
                 Event::Malformed(_) | Event::Closed(_) | Event::Refused(_) => return false,
@@ -159,7 +168,7 @@ impl<D: Dialect> GatewayConnection<D> {
         self.hub.receives(true);
     }
 
-    fn take(&mut self, sequence: D::Sequence, body: &D::Body) {
+    fn take(&mut self, sequence: D::Sequence, body: D::Body, now: Instant) {
         let Some(taken) = D::submitted(body) else {
             return;
         };
@@ -168,20 +177,20 @@ impl<D: Dialect> GatewayConnection<D> {
         let id = match self.hub.judge() {
             MessageFate::Silence => return,
             MessageFate::Refused(status) => {
-                let refusal = protocol.answer(&[], status);
-                return self.later(latency, DueWork::Answer(sequence, refusal));
+                let refusal = protocol.answer(&GatewayMessageId::default(), status);
+                return self.later(now, latency, DueWork::Answer(sequence, refusal));
             }
             MessageFate::Accepted(number) => D::id(number, sequence),
         };
-        self.hub.write(&taken, &D::shown(&id));
+        self.hub.write(&taken, || D::shown(&id));
         let answer = protocol.answer(&id, CommandStatus::ESME_ROK);
-        self.later(latency, DueWork::Answer(sequence, answer));
+        self.later(now, latency, DueWork::Answer(sequence, answer));
         for number in taken.to {
             let Some(stat) = self.hub.stat().filter(|_| taken.wants_report) else {
                 continue;
             };
             let report = GatewayDelivery {
-                id: id.clone(),
+                id,
                 number,
                 to: taken.from.clone(),
                 what: What::Report {
@@ -191,7 +200,7 @@ impl<D: Dialect> GatewayConnection<D> {
                 refusals: 0,
             };
             let delay = latency + self.hub.options.like.receipt_delay.draw();
-            self.later(delay, DueWork::Bring(report));
+            self.later(now, delay, DueWork::Bring(report));
         }
     }
 
@@ -200,41 +209,54 @@ impl<D: Dialect> GatewayConnection<D> {
         match D::is_taken(body) {
             Some(true) => self.hub.taken(),
             Some(false) if self.hub.refused(&mut brought) => {
-                self.later(AGAIN, DueWork::Bring(brought))
+                self.later(now(), AGAIN, DueWork::Bring(brought))
             }
             Some(false) => {}
             None => self.hub.bring([brought]),
         }
     }
 
-    fn later(&mut self, delay: Duration, what: DueWork<D>) {
-        self.due.enter(now() + delay, what);
-    }
-
-    fn on_due(&mut self) {
-        let now = now();
-        while let Some(due) = self.due.pop_due(now) {
-            match due {
-                DueWork::Answer(sequence, body) => {
-                    // Its fields always fit.
-                    let _ = self.session.answer(sequence, body, &mut self.out);
-                }
-                DueWork::Bring(brought) => self.hub.bring([brought]),
-            }
+    fn later(&mut self, now: Instant, delay: Duration, what: DueWork<D>) {
+        if delay.is_zero() {
+            self.act(what);
+        } else {
+            self.due.enter(now + delay, what);
         }
     }
 
-    /// Brings what waits, as far as there is room.
-    fn bring(&mut self) {
-        let now = now();
+    fn on_due(&mut self, now: Instant) {
+        while let Some(due) = self.due.pop_due(now) {
+            self.act(due);
+        }
+    }
+
+    fn act(&mut self, due: DueWork<D>) {
+        match due {
+            DueWork::Answer(sequence, body) => {
+                // Its fields always fit.
+                let _ = self.session.answer(sequence, body, &mut self.out);
+            }
+            DueWork::Bring(brought) => self.made.push(brought),
+        }
+    }
+
+    /// Brings what waits, as far as there is room; what is left is for other connections.
+    fn bring(&mut self, now: Instant) {
+        let has_made = !self.made.is_empty();
+        self.hub.bring(self.made.drain(..));
+        let minute = self.minute.text(clock::now_ms());
         while self.receives
             && self.session.room() > 0
             && let Some(brought) = self.hub.next()
         {
             // What cannot be written is not brought at all.
-            if let Some(body) = self.session.protocol.bring(&brought) {
+            if let Some(body) = self.session.protocol.bring(&brought, minute) {
                 let _ = self.session.send(body, brought, now, &mut self.out);
             }
+        }
+        // Only of what is new: connections without room would wake each other for ever.
+        if has_made {
+            self.hub.wake_if_waiting();
         }
     }
 
@@ -249,6 +271,7 @@ impl<D: Dialect> GatewayConnection<D> {
         if self.receives {
             self.hub.receives(false);
         }
+        self.hub.bring(self.made);
         self.hub.bring(self.session.take_lost());
         let due = self.due.extract(|_| true).into_iter();
         self.hub.bring(due.filter_map(|due| match due {

@@ -22,29 +22,26 @@ pub(super) trait Dialect:
     fn log_in(login: &Self::Body, options: &SimulatorOptions) -> Option<LoginOutcome<Self>>;
 
     /// The message that a request submits; `None` if it is another request.
-    fn submitted(body: &Self::Body) -> Option<GatewaySubmission>;
+    fn submitted(body: Self::Body) -> Option<GatewaySubmission>;
 
     /// The id of the message that came under this sequence, where `number` counts the messages.
-    fn id(number: u64, sequence: Self::Sequence) -> Vec<u8>;
+    fn id(number: u64, sequence: Self::Sequence) -> GatewayMessageId;
 
     /// The id for people.
-    fn shown(id: &[u8]) -> String {
-        id.iter().fold(String::new(), |mut hex, octet| {
-            // A String takes everything.
-            let _ = write!(hex, "{octet:02X}");
-            hex
-        })
-    }
+    fn shown(id: &GatewayMessageId) -> String;
 
     /// The answer to a message.
-    fn answer(&self, id: &[u8], status: CommandStatus) -> Self::Body;
+    fn answer(&self, id: &GatewayMessageId, status: CommandStatus) -> Self::Body;
 
-    /// The request that brings this; `None` if it cannot be written.
-    fn bring(&self, brought: &GatewayDelivery) -> Option<Self::Body>;
+    /// The request that brings this in this minute (YYMMDDhhmm); `None` if it cannot be written.
+    fn bring(&self, brought: &GatewayDelivery, minute: &str) -> Option<Self::Body>;
 
     /// Whether what was brought has been taken, as the answer says; `None` if it is another response.
     fn is_taken(body: &Self::Body) -> Option<bool>;
 }
+
+/// The id of a message: that of a shorter one is at the end.
+pub(super) type GatewayMessageId = [u8; 12];
 
 /// What becomes of a login.
 pub(super) struct LoginOutcome<D: Dialect> {
@@ -70,7 +67,7 @@ pub(super) struct GatewaySubmission {
 #[derive(Clone, Debug)]
 pub(super) struct GatewayDelivery {
     /// The id of the message, or of this one of a handset.
-    pub id: Vec<u8>,
+    pub id: GatewayMessageId,
     /// The handset.
     pub number: Bytes,
     /// The SP's number.
@@ -111,8 +108,18 @@ pub(super) fn check(
     }
 }
 
-/// The time as YYMMDDhhmm.
-pub(super) fn minute() -> String {
-    let now = jiff::Timestamp::from_millisecond(smsc_host::clock::now_ms()).unwrap_or_default();
-    now.strftime("%y%m%d%H%M").to_string()
+/// The id of the message with this number.
+pub(super) fn id_of(number: u64) -> GatewayMessageId {
+    let mut id = GatewayMessageId::default();
+    id[4..].copy_from_slice(&number.to_be_bytes());
+    id
+}
+
+/// Octets as hexadecimal digits.
+pub(super) fn hex(octets: &[u8]) -> String {
+    octets.iter().fold(String::new(), |mut hex, octet| {
+        // A String takes everything.
+        let _ = write!(hex, "{octet:02X}");
+        hex
+    })
 }

@@ -6,9 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use smsc_smpp::CommandStatus;
+use tokio::sync::Notify;
 
 use super::GatewayOptions;
-use super::dialect::{GatewayDelivery, GatewaySubmission, What};
+use super::dialect::{GatewayDelivery, GatewaySubmission, What, id_of};
 use crate::network::SimulatedNetwork;
 use crate::simulator::MoOptions;
 use crate::simulator::journal::{Journal, push_escaped};
@@ -29,6 +30,8 @@ const FAILURES: [&str; 5] = ["EXPIRED", "REJECTD", "DELETED", "MB:0069", "UNDELI
 pub(super) struct GatewayHub {
     pub(super) options: GatewayOptions,
     journal: Option<Journal>,
+    /// Tells one connection that something waits.
+    waits: Notify,
     state: Mutex<HubState>,
 }
 
@@ -69,6 +72,7 @@ impl GatewayHub {
         Self {
             options,
             journal,
+            waits: Notify::new(),
             state: Mutex::new(state),
         }
     }
@@ -95,11 +99,11 @@ impl GatewayHub {
     }
 
     /// Writes an accepted message down, a line for each recipient.
-    pub(super) fn write(&self, taken: &GatewaySubmission, id: &str) {
+    pub(super) fn write(&self, taken: &GatewaySubmission, id: impl FnOnce() -> String) {
         let Some(journal) = &self.journal else {
             return;
         };
-        let now = clock::now_ms();
+        let (id, now) = (id(), clock::now_ms());
         let mut lines = Vec::new();
         for number in &taken.to {
             lines.extend_from_slice(id.as_bytes());
@@ -115,6 +119,18 @@ impl GatewayHub {
     /// Keeps what is to be brought until a connection takes it.
     pub(super) fn bring(&self, brought: impl IntoIterator<Item = GatewayDelivery>) {
         self.lock().waiting.extend(brought);
+    }
+
+    /// Returns when another connection has left something to be brought.
+    pub(super) async fn filled(&self) {
+        self.waits.notified().await;
+    }
+
+    /// Wakes one of the connections for what waits.
+    pub(super) fn wake_if_waiting(&self) {
+        if !self.lock().waiting.is_empty() {
+            self.waits.notify_one();
+        }
     }
 
     /// What is to be brought next.
@@ -190,7 +206,7 @@ impl SimulatedNetwork for GatewayHub {
             }
             state.number += 1;
             let brought = GatewayDelivery {
-                id: [&[0; 4], &state.number.to_be_bytes()[..]].concat(),
+                id: id_of(state.number),
                 number: mo.from.clone().into(),
                 to: mo.to.clone().into(),
                 what: What::Message {
@@ -214,6 +230,8 @@ mod tests {
     use super::super::dialect::Dialect as _;
     use super::*;
     use crate::simulator::SimulatorOptions;
+
+    const MINUTE: &str = "2611210859";
 
     fn hub() -> GatewayHub {
         let options = GatewayOptions {
@@ -253,10 +271,10 @@ mod tests {
         hub.make_mo(Duration::from_secs(1));
         let (mut cmpp, mut smgp) = (BTreeSet::new(), BTreeSet::new());
         while let Some(message) = hub.next() {
-            if let Some(smsc_cmpp::Body::Deliver(deliver)) = Cmpp::V20.bring(&message) {
+            if let Some(smsc_cmpp::Body::Deliver(deliver)) = Cmpp::V20.bring(&message, MINUTE) {
                 cmpp.insert(deliver.msg_id);
             }
-            if let Some(smsc_smgp::Body::Deliver(deliver)) = Smgp.bring(&message) {
+            if let Some(smsc_smgp::Body::Deliver(deliver)) = Smgp.bring(&message, MINUTE) {
                 smgp.insert(deliver.msg_id.0);
             }
         }

@@ -13,9 +13,13 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use super::connection;
-use super::dialect::{Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, What, check};
+use super::dialect::{
+    Dialect, GatewayDelivery, GatewayMessageId, GatewaySubmission, LoginOutcome, What, check, hex,
+};
 use super::hub::GatewayHub;
+use crate::minute::Minute;
 use crate::simulator::SimulatorOptions;
+use smsc_host::clock;
 
 /// Our node: SMG, area code 010.
 const NODE: u32 = 101_001;
@@ -29,7 +33,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 impl Dialect for Sgip {
     fn new() -> Self {
-        let time = super::dialect::minute()[2..].parse().unwrap_or(0);
+        let mut minute = Minute::default();
+        let time = minute.text(clock::now_ms())[2..].parse().unwrap_or(0);
         Self {
             version: Version::V12,
             node: NODE,
@@ -63,28 +68,32 @@ impl Dialect for Sgip {
         })
     }
 
-    fn submitted(body: &Body) -> Option<GatewaySubmission> {
+    fn submitted(body: Body) -> Option<GatewaySubmission> {
         let Body::Submit(submit) = body else {
             return None;
         };
         Some(GatewaySubmission {
-            from: submit.sp_number.0.clone(),
-            to: submit.user_number.0.clone(),
-            service: submit.service_type.0.clone(),
-            text: submit.message_content.0.clone(),
+            from: submit.sp_number.0,
+            to: submit.user_number.0,
+            service: submit.service_type.0,
+            text: submit.message_content.0,
             wants_report: submit.report_flag == ALWAYS,
         })
     }
 
-    fn id(_: u64, sequence: Sequence) -> Vec<u8> {
-        sequence.octets().to_vec()
+    fn id(_: u64, sequence: Sequence) -> GatewayMessageId {
+        sequence.octets()
     }
 
-    fn answer(&self, _: &[u8], status: CommandStatus) -> Body {
+    fn shown(id: &GatewayMessageId) -> String {
+        hex(id)
+    }
+
+    fn answer(&self, _: &GatewayMessageId, status: CommandStatus) -> Body {
         Body::SubmitResp(ResultResp::of(status::of_smpp(status)))
     }
 
-    fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
+    fn bring(&self, brought: &GatewayDelivery, _: &str) -> Option<Body> {
         Some(match &brought.what {
             What::Message { text } => Body::Deliver(Box::new(Deliver {
                 user_number: Text(brought.number.clone()),
@@ -93,7 +102,7 @@ impl Dialect for Sgip {
                 ..Deliver::default()
             })),
             What::Report { stat, .. } => {
-                let submit = Sequence::of(*brought.id.first_chunk()?);
+                let submit = Sequence::of(brought.id);
                 let has_failed = *stat != "DELIVRD";
                 Body::Report(Report {
                     submit_node: submit.node,

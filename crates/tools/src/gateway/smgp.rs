@@ -1,5 +1,6 @@
 //! The gateway of China Telecom (SMGP 3.0).
 
+use bytes::Bytes;
 use smsc_carrier::SessionConfig;
 use smsc_carrier::fields::{Content, Raw, Text};
 use smsc_carrier::login::client;
@@ -8,7 +9,8 @@ use smsc_smgp::{Body, Report, Smgp, login_resp, session_config, status};
 use smsc_smpp::CommandStatus;
 
 use super::dialect::{
-    Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, LoginRefusal, What, check, minute,
+    Dialect, GatewayDelivery, GatewayMessageId, GatewaySubmission, LoginOutcome, LoginRefusal,
+    What, check, hex, id_of,
 };
 use crate::simulator::SimulatorOptions;
 
@@ -47,35 +49,38 @@ impl Dialect for Smgp {
         })
     }
 
-    fn submitted(body: &Body) -> Option<GatewaySubmission> {
+    fn submitted(body: Body) -> Option<GatewaySubmission> {
         let Body::Submit(submit) = body else {
             return None;
         };
         Some(GatewaySubmission {
-            from: submit.src_term_id.0.clone(),
-            to: submit.dest_term_id.0.clone(),
-            service: submit.service_id.0.clone(),
-            text: submit.msg_content.0.clone(),
+            from: submit.src_term_id.0,
+            to: submit.dest_term_id.0,
+            service: submit.service_id.0,
+            text: submit.msg_content.0,
             wants_report: submit.need_report != 0,
         })
     }
 
-    fn id(number: u64, _: u32) -> Vec<u8> {
-        [&[0; 2], &number.to_be_bytes()[..]].concat()
+    fn id(number: u64, _: u32) -> GatewayMessageId {
+        id_of(number)
     }
 
-    fn answer(&self, id: &[u8], status: CommandStatus) -> Body {
+    fn shown(id: &GatewayMessageId) -> String {
+        hex(&msg_id(id))
+    }
+
+    fn answer(&self, id: &GatewayMessageId, status: CommandStatus) -> Body {
         Body::SubmitResp(MessageResp {
             msg_id: Raw(msg_id(id)),
             status: status::of_smpp(status),
         })
     }
 
-    fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
-        let now = minute();
+    fn bring(&self, brought: &GatewayDelivery, minute: &str) -> Option<Body> {
         let mut deliver = Deliver {
             msg_id: Raw(msg_id(&brought.id)),
-            recv_time: format!("20{now}00").as_str().into(),
+            recv_time: format!("20{minute}00").as_str().into(),
             src_term_id: Text(brought.number.clone()),
             dest_term_id: Text(brought.to.clone()),
             ..Deliver::default()
@@ -83,12 +88,13 @@ impl Dialect for Smgp {
         match &brought.what {
             What::Message { text } => deliver.msg_content = Content(text.clone()),
             What::Report { stat, .. } => {
+                let now = Bytes::copy_from_slice(minute.as_bytes());
                 let report = Report {
                     msg_id: deliver.msg_id.0,
                     stat: (*stat).into(),
                     err: "000".into(),
-                    submit_date: now.clone().into(),
-                    done_date: now.into(),
+                    submit_date: now.clone(),
+                    done_date: now,
                 };
                 deliver.is_report = 1;
                 deliver.msg_content = Content(report.encode());
@@ -106,6 +112,6 @@ impl Dialect for Smgp {
 }
 
 /// Ids of handsets' messages are longer; their number is at the end.
-fn msg_id(id: &[u8]) -> [u8; 10] {
+fn msg_id(id: &GatewayMessageId) -> [u8; 10] {
     id.last_chunk().copied().unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::message_id::Notation;
+use crate::minute::Minute;
 use smsc_domain::state;
 use smsc_smpp::{DeliverSm, Tlvs, encode_deliver_sm, tag};
 
@@ -79,13 +80,6 @@ pub(super) struct Encoder {
     done: Minute,
 }
 
-/// The YYMMDDhhmm of one minute, in UTC.
-#[derive(Debug)]
-struct Minute {
-    minute: i64,
-    text: [u8; 10],
-}
-
 // === impl Encoder ===
 
 impl Encoder {
@@ -94,8 +88,8 @@ impl Encoder {
             notation,
             tlvs,
             scratch: BytesMut::new(),
-            submitted: Minute::new(),
-            done: Minute::new(),
+            submitted: Minute::default(),
+            done: Minute::default(),
         }
     }
 
@@ -125,9 +119,9 @@ impl Encoder {
         out.put_slice(b" sub:001 dlvrd:");
         out.put_slice(if delivered { b"001" } else { b"000" });
         out.put_slice(b" submit date:");
-        out.put_slice(self.submitted.text(receipt.submitted_ms));
+        out.put_slice(self.submitted.text(receipt.submitted_ms).as_bytes());
         out.put_slice(b" done date:");
-        out.put_slice(self.done.text(now_ms));
+        out.put_slice(self.done.text(now_ms).as_bytes());
         out.put_slice(b" stat:");
         out.put_slice(state::receipt_stat(receipt.state).as_bytes());
         out.put_slice(if delivered { b" err:000" } else { b" err:001" });
@@ -181,31 +175,6 @@ impl Mo {
             short_message: self.text.clone(),
             ..DeliverSm::default()
         }
-    }
-}
-
-// === impl Minute ===
-
-impl Minute {
-    fn new() -> Self {
-        Self {
-            minute: i64::MIN,
-            text: [b'0'; 10],
-        }
-    }
-
-    /// Calendar arithmetic only when the minute has changed since the last call.
-    fn text(&mut self, unix_ms: i64) -> &[u8] {
-        let minute = unix_ms.div_euclid(60_000);
-        if minute != self.minute {
-            self.minute = minute;
-            let time = jiff::Timestamp::from_millisecond(unix_ms).unwrap_or_default();
-            let text = time.strftime("%y%m%d%H%M").to_string();
-            if let Ok(text) = text.as_bytes().try_into() {
-                self.text = text;
-            }
-        }
-        &self.text
     }
 }
 

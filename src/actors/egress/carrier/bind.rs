@@ -17,14 +17,15 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 
 use super::gateway::{self, Brought, Gateway};
-use super::pending::{Pending, Waiting};
+use super::pending::{Pending, SentRequest, Waiting};
 use super::translate::deliver_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::egress::operator_event::OperatorEvent;
+use crate::actors::egress::operator_event::{BindEvent, BroughtContent};
 use crate::actors::egress::upstream_protocol::UpstreamPeer as _;
+use crate::actors::receipts::said::OperatorReport;
 use crate::actors::session::bound::InFlight;
-use crate::actors::session::smpp_terms::{WINDOW, receipt};
+use crate::actors::session::smpp_terms::WINDOW;
 use crate::carrier::session::Closed;
 use crate::carrier::{self, NotSent, text};
 use crate::clock;
@@ -47,14 +48,14 @@ pub(super) struct CarrierBind<G: Gateway> {
     state: SessionState,
     bind_type: BindType,
     /// The connection, since the login; each request has the messages that are in it.
-    far: Option<carrier::Session<G, Vec<Waiting>>>,
+    far: Option<carrier::Session<G, SentRequest>>,
     /// Messages that wait for an answer, sent or not.
     messages: LateWindow<InFlight>,
     pending: Pending,
     /// What waits for its answer to the gateway, for [`LATE_MEMORY`].
     came: Window<Came<G>>,
     /// What the session has not taken yet.
-    events: VecDeque<OperatorEvent>,
+    events: VecDeque<BindEvent>,
     /// The second that `far` numbers its requests by, since 1970.
     second: i64,
     /// The answer to the login of a gateway that has connected to us, until the session is bound.
@@ -111,7 +112,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// For a connection that a gateway has made: its login, which is right, gets this answer when the session is bound.
     pub(super) fn of_gateway(
-        session: carrier::Session<G, Vec<Waiting>>,
+        session: carrier::Session<G, SentRequest>,
         node: Arc<NodeContext>,
         plan: Arc<OperatorPlan>,
         sequence: G::Sequence,
@@ -129,7 +130,7 @@ impl<G: Gateway> CarrierBind<G> {
     fn enter_bound(&mut self, now: Instant) {
         self.state = SessionState::Bound(self.bind_type);
         self.busy_at = now;
-        let bound = OperatorEvent::BindResult(CommandStatus::ESME_ROK);
+        let bound = BindEvent::BindResult(CommandStatus::ESME_ROK);
         self.events.push_back(bound);
     }
 
@@ -157,8 +158,8 @@ impl<G: Gateway> CarrierBind<G> {
     /// Our login was refused.
     fn refused(&mut self, status: CommandStatus) {
         let event = match self.state {
-            SessionState::Binding => OperatorEvent::BindResult(status),
-            _ => OperatorEvent::Ended(format!("a further login was refused: {status}")),
+            SessionState::Binding => BindEvent::BindResult(status),
+            _ => BindEvent::Ended(format!("a further login was refused: {status}")),
         };
         self.state = SessionState::Closed;
         self.events.push_back(event);
@@ -168,11 +169,11 @@ impl<G: Gateway> CarrierBind<G> {
     fn ended(&mut self, why: Closed) {
         let is_in_order = matches!(why, Closed::ByUs | Closed::ByPeer | Closed::Idle);
         let event = if is_in_order && self.sleep() {
-            OperatorEvent::Asleep
+            BindEvent::Asleep
         } else if why == Closed::ByUs {
-            OperatorEvent::Close(CloseReason::UnbindDone)
+            BindEvent::Close(CloseReason::UnbindDone)
         } else {
-            OperatorEvent::Ended(why.to_string())
+            BindEvent::Ended(why.to_string())
         };
         if !self.is_asleep {
             self.state = SessionState::Closed;
@@ -205,46 +206,75 @@ impl<G: Gateway> CarrierBind<G> {
             self.second = second;
             far.protocol = far.protocol.at(second * 1_000);
         }
-        while !self.pending.is_empty() && self.far.as_ref().is_some_and(|far| far.room() > 0) {
-            let mut group = self.pending.next(G::MOST_RECIPIENTS);
-            let late = group.extract_if(.., |message| message.has_expired(now_ms));
+        while self.far.as_ref().is_some_and(|far| far.room() > 0)
+            && let Some(first) = self.pending.pop()
+        {
+            self.busy_at = now;
+            if first.has_expired(now_ms) {
+                // It ends in its queue.
+                self.refuse(vec![first]);
+                continue;
+            }
+            let mut others = self.pending.take_sharing(&first, G::MOST_RECIPIENTS);
+            let late = others.extract_if(.., |message| message.has_expired(now_ms));
             let late: Vec<_> = late.collect();
-            // They end in their queue.
             self.refuse(late);
-            self.send_group(group, now, out);
+            if others.is_empty() {
+                self.send_one(first, now, out);
+            } else {
+                others.insert(0, first);
+                self.send_group(others, now, out);
+            }
         }
     }
 
+    fn send_one(&mut self, message: Waiting, now: Instant, out: &mut BytesMut) {
+        let Some(far) = &mut self.far else {
+            return self.refuse(vec![message]);
+        };
+        let (number, operator) = (message.number, &self.plan.config);
+        let to = if G::IDS_HAVE_RECIPIENTS {
+            message.to.clone()
+        } else {
+            Bytes::new()
+        };
+        let request = SentRequest::One(number, to);
+        let recipients = vec![message.to];
+        let body = (self.protocol).submit(operator, &message.carrier, message.draft, recipients);
+        let status = match far.send(body, request, now, out) {
+            Ok(_) => return,
+            Err(NotSent::Full(_) | NotSent::NotOpen(_)) => CommandStatus::ESME_RMSGQFUL,
+            Err(NotSent::Unwritable(_, why)) => {
+                tracing::info!(operator = %operator.id, %why, "a message cannot be written");
+                gateway::unwritable(why)
+            }
+        };
+        self.settle(number, status, Bytes::new(), true);
+    }
+
+    /// Sends messages that share a request.
     fn send_group(&mut self, group: Vec<Waiting>, now: Instant, out: &mut BytesMut) {
         let (Some(far), Some(first)) = (&mut self.far, group.first()) else {
-            return;
+            return self.pending.give_back(group, false);
         };
-        self.busy_at = now;
         let to = group.iter().map(|message| message.to.clone()).collect();
-        let operator = &self.plan.config;
-        let body = self
-            .protocol
-            .submit(operator, &first.carrier, &first.draft, to);
-        match far.send(body, group, now, out) {
-            Ok(_) => {}
-            Err(NotSent::Full(group) | NotSent::NotOpen(group)) => {
-                self.pending.give_back(group, false);
-            }
-            Err(NotSent::Unwritable(group, why)) => match &group[..] {
-                [one] => {
-                    tracing::info!(operator = %operator.id, %why, "a message cannot be written");
-                    self.settle(one.number, gateway::unwritable(why), Bytes::new(), true);
-                }
-                // One of the recipients may be the reason.
-                _ => self.pending.give_back(group, true),
-            },
+        let (operator, draft) = (&self.plan.config, first.draft.clone());
+        let body = (self.protocol).submit(operator, &first.carrier, draft, to);
+        let (request, alone) = match far.send(body, SentRequest::Several(group), now, out) {
+            Ok(_) => return,
+            Err(NotSent::Full(request) | NotSent::NotOpen(request)) => (request, false),
+            // One of the recipients may be the reason.
+            Err(NotSent::Unwritable(request, _)) => (request, true),
+        };
+        if let SentRequest::Several(group) = request {
+            self.pending.give_back(group, alone);
         }
     }
 
     /// Tells the session how a message went.
     fn settle(&mut self, number: u32, status: CommandStatus, message_id: Bytes, unsent: bool) {
         let messages = &mut self.messages;
-        let settled = OperatorEvent::settled(messages, number, status, message_id, unsent);
+        let settled = BindEvent::settled(messages, number, status, message_id, unsent);
         self.events.extend(settled);
     }
 
@@ -267,7 +297,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     fn on_event(
         &mut self,
-        event: carrier::Event<G::Sequence, G::Body, Vec<Waiting>>,
+        event: carrier::Event<G::Sequence, G::Body, SentRequest>,
         now: Instant,
         out: &mut BytesMut,
     ) {
@@ -289,7 +319,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     fn submitted(
         &mut self,
-        messages: Vec<Waiting>,
+        request: SentRequest,
         pdu: &carrier::Pdu<G::Sequence, G::Body>,
         now: Instant,
     ) {
@@ -297,25 +327,39 @@ impl<G: Gateway> CarrierBind<G> {
         let Some(status) = G::result(&pdu.body) else {
             return;
         };
+        let messages = match request {
+            SentRequest::One(number, to) => return self.answered(number, &to, status, pdu),
+            SentRequest::Several(messages) => messages,
+        };
         // A result is for the whole request: each message gets its own one if it goes alone.
         let is_about_one = !matches!(
             status,
             CommandStatus::ESME_ROK | CommandStatus::ESME_RTHROTTLED | CommandStatus::ESME_RMSGQFUL
         );
-        if messages.len() > 1 && is_about_one {
+        if is_about_one {
             // What has expired meanwhile is in its queue again.
             let is_due = |message: &Waiting| self.messages.get(message.number).is_some();
             let due = messages.into_iter().filter(is_due).collect();
             return self.pending.give_back(due, true);
         }
         for message in messages {
-            let id = if status.is_ok() {
-                G::id_for(pdu, &message.to).into()
-            } else {
-                Bytes::new()
-            };
-            self.settle(message.number, status, id, false);
+            self.answered(message.number, &message.to, status, pdu);
         }
+    }
+
+    fn answered(
+        &mut self,
+        number: u32,
+        to: &[u8],
+        status: CommandStatus,
+        pdu: &carrier::Pdu<G::Sequence, G::Body>,
+    ) {
+        let id = if status.is_ok() {
+            G::id_for(pdu, to)
+        } else {
+            Bytes::new()
+        };
+        self.settle(number, status, id, false);
     }
 
     fn on_request(
@@ -331,7 +375,7 @@ impl<G: Gateway> CarrierBind<G> {
         };
         self.busy_at = now;
         let came = (sequence, came);
-        let (deliver, gbk) = match brought {
+        let content = match brought {
             Brought::Nothing => {
                 tracing::warn!(operator = %self.plan.config.id, "a report that cannot be read is dropped");
                 return self.reply(came, CommandStatus::ESME_ROK, out);
@@ -342,25 +386,26 @@ impl<G: Gateway> CarrierBind<G> {
                 outcome,
                 error,
                 number,
-            } => {
-                let now_ms = clock::now_ms();
-                let receipt = receipt(&id, outcome as u8, error, number, now_ms);
-                (receipt, None)
-            }
+            } => BroughtContent::Report(OperatorReport {
+                id,
+                state: outcome as u8,
+                error,
+                number,
+            }),
             Brought::Message(message) => {
                 let (format, has_header) = (message.format, message.has_header);
                 let gbk = text::part_in_gbk(format, &message.content, has_header);
-                (deliver_of(message), gbk)
+                let deliver = Box::new(deliver_of(message));
+                BroughtContent::Message { deliver, gbk }
             }
         };
         let is_taken = matches!(self.state, SessionState::Bound(bind_type) if bind_type.receives());
         let number = is_taken.then(|| self.came.insert(now, came).ok()).flatten();
         match number {
-            Some(sequence) => self.events.push_back(OperatorEvent::Brought {
-                sequence,
-                deliver,
-                gbk,
-            }),
+            Some(number) => {
+                let brought = BindEvent::Brought(number, content);
+                self.events.push_back(brought);
+            }
             // Too much is under way, or the session is ending: the gateway brings it again.
             None => self.reply(came, CommandStatus::ESME_RMSGQFUL, out),
         }

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, outcome_of, refusal, timestamp};
+use super::gateway::{
+    Brought, CarrierMessage, Gateway, Incoming, kept, outcome_of, refusal, text_or, timestamp,
+};
 use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
 use crate::cmpp::bodies::{MessageResp, Submit};
 use crate::cmpp::{Body, Cmpp, Pdu, Report, status};
@@ -42,7 +44,7 @@ impl Gateway for Cmpp {
         &self,
         operator: &OperatorConfig,
         carrier: &Carrier,
-        draft: &CarrierMessage,
+        draft: CarrierMessage,
         to: Vec<Bytes>,
     ) -> Body {
         let source = carrier.msg_src.as_deref().unwrap_or(&operator.system_id);
@@ -53,7 +55,7 @@ impl Gateway for Cmpp {
         // What 2.0 has in its place is reserved.
         let link_id = match *self {
             Self::V20 => Bytes::new(),
-            Self::V30 => draft.link_id.clone(),
+            Self::V30 => draft.link_id,
         };
         Body::Submit(Box::new(Submit {
             pk_total: draft.part.0,
@@ -66,13 +68,13 @@ impl Gateway for Cmpp {
             tp_udhi: draft.has_header.into(),
             msg_fmt: draft.format,
             msg_src: source.into(),
-            fee_type: carrier.fee_type.as_deref().unwrap_or(FREE).into(),
+            fee_type: Text(text_or(carrier.fee_type.as_deref(), FREE)),
             fee_code: carrier.fee_code.as_str().into(),
-            valid_time: Text(draft.valid_until.clone()),
-            at_time: Text(draft.deliver_at.clone()),
-            src_id: Text(draft.from.clone()),
+            valid_time: Text(draft.valid_until),
+            at_time: Text(draft.deliver_at),
+            src_id: Text(draft.from),
             dest_terminal_id: Recipients(to),
-            msg_content: Content(draft.content.clone()),
+            msg_content: Content(draft.content),
             link_id: Tail(link_id),
             ..Submit::default()
         }))
@@ -85,10 +87,10 @@ impl Gateway for Cmpp {
         }
     }
 
-    fn id_for(response: &Pdu, _: &[u8]) -> String {
+    fn id_for(response: &Pdu, _: &[u8]) -> Bytes {
         match &response.body {
-            Body::SubmitResp(resp) => resp.msg_id.to_string(),
-            _ => String::new(),
+            Body::SubmitResp(resp) => digits(resp.msg_id),
+            _ => Bytes::new(),
         }
     }
 
@@ -99,15 +101,15 @@ impl Gateway for Cmpp {
         let Varying(from) = &deliver.src_terminal_id;
         let brought = match deliver.registered_delivery {
             0 => Brought::Message(Incoming {
-                from: from.clone(),
-                to: deliver.dest_id.0.clone(),
+                from: kept(from),
+                to: kept(&deliver.dest_id.0),
                 protocol_id: deliver.tp_pid,
                 has_header: deliver.tp_udhi & 1 != 0,
                 format: deliver.msg_fmt,
-                content: deliver.msg_content.0.clone(),
+                content: kept(&deliver.msg_content.0),
                 link_id: match *self {
                     Self::V20 => Bytes::new(),
-                    Self::V30 => deliver.link_id.0.clone(),
+                    Self::V30 => kept(&deliver.link_id.0),
                 },
             }),
             _ => match Report::decode(&deliver.msg_content.0, *self) {
@@ -129,9 +131,14 @@ impl Gateway for Cmpp {
 fn of_report(report: &Report) -> Brought {
     let (outcome, error) = outcome_of(&report.stat.0, &Bytes::new());
     Brought::Report {
-        id: report.msg_id.to_string(),
+        id: digits(report.msg_id),
         outcome,
         error,
-        number: report.dest_terminal_id.0.clone(),
+        number: kept(&report.dest_terminal_id.0),
     }
+}
+
+/// Msg_Id as the operator's message id.
+fn digits(msg_id: u64) -> Bytes {
+    Bytes::copy_from_slice(itoa::Buffer::new().format(msg_id).as_bytes())
 }

@@ -47,7 +47,7 @@ pub(super) struct CarrierMessage {
 pub(super) enum Brought {
     /// What became of a message.
     Report {
-        id: String,
+        id: Bytes,
         outcome: Outcome,
         /// Why, as the gateway says it.
         error: Bytes,
@@ -88,6 +88,8 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     const MOST_REQUESTS: Option<usize> = None;
     /// Whether a connection without work is closed, and made anew when there is some.
     const SLEEPS: bool = false;
+    /// Whether ids of messages have their recipient in them.
+    const IDS_HAVE_RECIPIENTS: bool = false;
 
     /// What its PDUs are written in.
     fn dialect(self) -> PduDialect;
@@ -108,7 +110,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
         &self,
         operator: &OperatorConfig,
         carrier: &Carrier,
-        draft: &CarrierMessage,
+        draft: CarrierMessage,
         to: Vec<Bytes>,
     ) -> Self::Body;
 
@@ -116,7 +118,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     fn result(response: &Self::Body) -> Option<CommandStatus>;
 
     /// What reports call our message to this recipient, which was taken with this response.
-    fn id_for(response: &Pdu<Self::Sequence, Self::Body>, to: &[u8]) -> String;
+    fn id_for(response: &Pdu<Self::Sequence, Self::Body>, to: &[u8]) -> Bytes;
 
     /// What a request brings; `None` if nothing is known about this request.
     fn brought(&self, body: &Self::Body) -> Option<(Self::Came, Brought)>;
@@ -177,10 +179,10 @@ pub(super) fn outcome_of(word: &Bytes, error: &Bytes) -> (Outcome, Bytes) {
         Outcome::Unknown
     };
     let outcome = Outcome::of(word).unwrap_or(unlisted);
-    let error = match (is_code, error.is_empty()) {
+    let error = match (is_code, &error[..]) {
         (true, _) => word,
-        (false, false) => error,
-        (false, true) => &Bytes::from_static(b"000"),
+        (false, b"" | b"000") => return (outcome, Bytes::from_static(b"000")),
+        (false, _) => error,
     };
     // In the text of a receipt, a colon ends the name of a field.
     let error = error.iter().copied().filter(|octet| *octet != b':');
@@ -191,6 +193,18 @@ pub(super) fn outcome_of(word: &Bytes, error: &Bytes) -> (Outcome, Bytes) {
 pub(super) fn national(number: &[u8]) -> &[u8] {
     let number = number.strip_prefix(b"+").unwrap_or(number);
     number.strip_prefix(COUNTRY).unwrap_or(number)
+}
+
+/// Keeps octets of a PDU without the rest of what was read with it.
+pub(super) fn kept(octets: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(octets)
+}
+
+/// A text of the configuration, or what stands for none.
+pub(super) fn text_or(own: Option<&str>, none: &'static str) -> Bytes {
+    own.map_or(Bytes::from_static(none.as_bytes()), |own| {
+        Bytes::copy_from_slice(own.as_bytes())
+    })
 }
 
 /// The status of a refused login; what has none of its own is a failed bind.

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::bind::CarrierBind;
 use super::gateway::session_of_theirs;
-use super::pending::Waiting;
+use super::pending::SentRequest;
 use super::sgip::FROM_GATEWAY;
 use super::sgip_of;
 use crate::actors::context::NodeContext;
@@ -95,7 +95,7 @@ pub(in crate::actors::egress) async fn turn_away(node: &NodeContext, mut wire: W
 }
 
 /// The first PDU, if it is a login.
-async fn login(node: &NodeContext, wire: &mut Wire) -> Option<(Session<Sgip, Vec<Waiting>>, Pdu)> {
+async fn login(node: &NodeContext, wire: &mut Wire) -> Option<(Session<Sgip, SentRequest>, Pdu)> {
     let protocol = Sgip {
         version: Version::V12,
         node: 0,
@@ -153,7 +153,7 @@ fn answer(result: u8) -> Body {
     Body::BindResp(ResultResp::of(result))
 }
 
-async fn refuse(mut session: Session<Sgip, Vec<Waiting>>, login: &Pdu, result: u8, mut wire: Wire) {
+async fn refuse(mut session: Session<Sgip, SentRequest>, login: &Pdu, result: u8, mut wire: Wire) {
     let mut out = BytesMut::new();
     // Its fields always fit; a peer that is gone is not told.
     let _ = session.answer_login(login.sequence, answer(result), Instant::now(), &mut out);

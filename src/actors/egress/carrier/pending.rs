@@ -2,6 +2,7 @@
 //! in one request, where the protocol can say that. Called by [`super::bind`].
 
 use std::collections::{HashSet, VecDeque};
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,15 @@ pub(super) struct Waiting {
     pub until: Option<i64>,
 }
 
+/// What a request is remembered by until it is answered.
+#[derive(Debug)]
+pub(super) enum SentRequest {
+    /// The message with this number; its recipient where its id needs that.
+    One(u32, Bytes),
+    /// If it is refused, they go one by one.
+    Several(Vec<Waiting>),
+}
+
 /// Messages in their order.
 #[derive(Debug, Default)]
 pub(super) struct Pending(VecDeque<Waiting>);
@@ -42,15 +52,15 @@ pub(super) struct Pending(VecDeque<Waiting>);
 // === impl Waiting ===
 
 impl Waiting {
-    /// What has just come from the session.
-    pub fn new(number: u32, message: &SubmitSm, carrier: Arc<Carrier>, since: Instant) -> Self {
+    /// What has just come from the session; its addresses and text are taken out of it.
+    pub fn new(number: u32, message: &mut SubmitSm, carrier: Arc<Carrier>, since: Instant) -> Self {
         let until = match &message.validity_period {
             none if none.is_empty() => None,
             time => parse_time(time, clock::now_ms()).ok().flatten(),
         };
         Self {
             number,
-            to: message.destination_addr.clone(),
+            to: mem::take(&mut message.destination_addr),
             draft: draft_of(message, carrier.gbk),
             carrier,
             alone: false,
@@ -84,20 +94,23 @@ impl Pending {
         }
     }
 
-    /// The first message, with at most as many in all that differ from it in nothing but the recipient. A report names
-    /// the request and the recipient, so no recipient is in it twice. A message that another one to its recipient waits
-    /// before stays behind that one.
-    pub fn next(&mut self, most: usize) -> Vec<Waiting> {
-        let mut group: Vec<Waiting> = self.0.pop_front().into_iter().collect();
-        let shares = |first: &&Waiting| most > 1 && !first.alone;
+    /// The first message.
+    pub fn pop(&mut self) -> Option<Waiting> {
+        self.0.pop_front()
+    }
+
+    /// Those that go in one request with the message that was first, at most as many in all: they differ from it in nothing
+    /// but the recipient. A report names the request and the recipient, so no recipient is in it twice. A message that
+    /// another one to its recipient waits before stays behind that one.
+    pub fn take_sharing(&mut self, first: &Waiting, most: usize) -> Vec<Waiting> {
         // Where every text is another one, this is all that is looked at.
-        let has_others = |first: &&Waiting| {
+        let has_others = || {
             let mut near = self.0.iter().take(PASSED_OVER);
             near.any(|other| other.draft.content == first.draft.content)
         };
-        let Some(first) = group.first().filter(shares).filter(has_others) else {
-            return group;
-        };
+        if most <= 1 || first.alone || !has_others() {
+            return Vec::new();
+        }
         // Recipients of what is in the group and of what was passed over: nothing else may go to them now.
         let mut met: HashSet<&[u8], ahash::RandomState> = HashSet::default();
         met.insert(national(&first.to));
@@ -119,8 +132,8 @@ impl Pending {
         }
         drop(met);
         let places = places.into_iter().enumerate();
-        group.extend(places.filter_map(|(before, at)| self.0.remove(at - before)));
-        group
+        let sharing = places.filter_map(|(before, at)| self.0.remove(at - before));
+        sharing.collect()
     }
 
     /// Takes those that have waited for so long.
@@ -143,16 +156,18 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
 
     #[test]
     fn a_message_expires_while_it_waits() {
         let until = |validity: &str| {
-            let message = SubmitSm {
+            let mut message = SubmitSm {
                 validity_period: validity.to_owned().into(),
                 ..SubmitSm::default()
             };
-            Waiting::new(1, &message, Arc::default(), Instant::now())
+            Waiting::new(1, &mut message, Arc::default(), Instant::now())
         };
         let now = clock::now_ms();
         assert!(!until("").has_expired(now), "its gateway decides");
@@ -192,8 +207,8 @@ mod tests {
                 ..waiting(number, to, "x")
             });
         }
-        assert_eq!(numbers(&pending.next(3)), [1, 3]);
-        assert_eq!(numbers(&pending.next(3)), [2]);
+        assert_eq!(numbers(&next(&mut pending, 3)), [1, 3]);
+        assert_eq!(numbers(&next(&mut pending, 3)), [2]);
     }
 
     #[test]
@@ -209,7 +224,7 @@ mod tests {
         let patience = Duration::from_secs(5);
         assert_eq!(numbers(&pending.take_overdue(later, patience)), [1]);
         assert!(pending.take_overdue(later, patience).is_empty());
-        assert_eq!(numbers(&pending.next(3)), [2]);
+        assert_eq!(numbers(&next(&mut pending, 3)), [2]);
     }
 
     #[test]
@@ -223,9 +238,18 @@ mod tests {
         ] {
             pending.push(waiting(number, to, "x"));
         }
-        assert_eq!(numbers(&pending.next(100)), [1, 4]);
-        assert_eq!(numbers(&pending.next(100)), [2]);
-        assert_eq!(numbers(&pending.next(100)), [3]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [1, 4]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [2]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [3]);
+    }
+
+    /// The next request.
+    fn next(pending: &mut Pending, most: usize) -> Vec<Waiting> {
+        let Some(first) = pending.pop() else {
+            return Vec::new();
+        };
+        let others = pending.take_sharing(&first, most);
+        iter::once(first).chain(others).collect()
     }
 
     fn numbers(messages: &[Waiting]) -> Vec<u32> {
@@ -247,17 +271,17 @@ mod tests {
             pending.push(waiting(number, to, text));
         }
         // The second message to a would have no report of its own, and that to b would pass an earlier one.
-        let first = pending.next(3);
+        let first = next(&mut pending, 3);
         assert_eq!(numbers(&first), [1, 5, 6]);
-        assert_eq!(numbers(&pending.next(3)), [2]);
+        assert_eq!(numbers(&next(&mut pending, 3)), [2]);
         // What was refused together goes alone.
         pending.give_back(first, true);
-        assert_eq!(numbers(&pending.next(3)), [1]);
-        assert_eq!(numbers(&pending.next(3)), [5]);
-        assert_eq!(numbers(&pending.next(3)), [6]);
-        assert_eq!(numbers(&pending.next(1)), [3]);
-        assert_eq!(numbers(&pending.next(100)), [4, 7]);
-        assert!(pending.is_empty() && pending.next(100).is_empty());
+        assert_eq!(numbers(&next(&mut pending, 3)), [1]);
+        assert_eq!(numbers(&next(&mut pending, 3)), [5]);
+        assert_eq!(numbers(&next(&mut pending, 3)), [6]);
+        assert_eq!(numbers(&next(&mut pending, 1)), [3]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [4, 7]);
+        assert!(pending.is_empty() && next(&mut pending, 100).is_empty());
     }
 
     #[test]
@@ -276,11 +300,11 @@ mod tests {
                 ..waiting(number, to, text)
             });
         }
-        assert_eq!(numbers(&pending.next(100)), [1, 6]);
-        assert_eq!(numbers(&pending.next(100)), [2]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [1, 6]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [2]);
         // The fifth is behind the fourth, which goes alone.
-        assert_eq!(numbers(&pending.next(100)), [3]);
-        assert_eq!(numbers(&pending.next(100)), [4]);
-        assert_eq!(numbers(&pending.next(100)), [5]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [3]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [4]);
+        assert_eq!(numbers(&next(&mut pending, 100)), [5]);
     }
 }

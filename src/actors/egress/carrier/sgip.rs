@@ -7,7 +7,9 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, national, refusal, timestamp};
+use super::gateway::{
+    Brought, CarrierMessage, Gateway, Incoming, kept, national, refusal, timestamp,
+};
 use super::translate::time_in_china;
 use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
@@ -54,6 +56,7 @@ impl Gateway for Sgip {
     const MOST_RECIPIENTS: usize = 100;
     const MOST_REQUESTS: Option<usize> = Some(32);
     const SLEEPS: bool = true;
+    const IDS_HAVE_RECIPIENTS: bool = true;
 
     fn dialect(self) -> PduDialect {
         PduDialect::Sgip
@@ -86,7 +89,7 @@ impl Gateway for Sgip {
         &self,
         _: &OperatorConfig,
         carrier: &Carrier,
-        draft: &CarrierMessage,
+        draft: CarrierMessage,
         to: Vec<Bytes>,
     ) -> Body {
         let charge_number = match (carrier.fee_payer, &to[..]) {
@@ -97,7 +100,7 @@ impl Gateway for Sgip {
         };
         let fee_type = carrier.fee_type.as_deref();
         Body::Submit(Box::new(Submit {
-            sp_number: Text(draft.from.clone()),
+            sp_number: Text(draft.from),
             charge_number: Text(charge_number),
             user_number: Recipients(to),
             corp_id: carrier.corp_id.as_str().into(),
@@ -117,7 +120,7 @@ impl Gateway for Sgip {
             tp_pid: draft.protocol_id,
             tp_udhi: draft.has_header.into(),
             message_coding: draft.format,
-            message_content: Content(draft.content.clone()),
+            message_content: Content(draft.content),
             ..Submit::default()
         }))
     }
@@ -129,7 +132,7 @@ impl Gateway for Sgip {
         }
     }
 
-    fn id_for(response: &Pdu, to: &[u8]) -> String {
+    fn id_for(response: &Pdu, to: &[u8]) -> Bytes {
         id_of(response.sequence, to)
     }
 
@@ -174,11 +177,10 @@ impl Gateway for Sgip {
 }
 
 /// The operator's message id: the sequence in 24 hexadecimal digits, and the recipient.
-fn id_of(sequence: Sequence, to: &[u8]) -> String {
-    let mut id = HEXLOWER.encode(&sequence.octets());
-    id.push('-');
-    id.push_str(&String::from_utf8_lossy(national(to)));
-    id
+fn id_of(sequence: Sequence, to: &[u8]) -> Bytes {
+    let mut digits = [0; 24];
+    HEXLOWER.encode_mut(&sequence.octets(), &mut digits);
+    [&digits[..], b"-", national(to)].concat().into()
 }
 
 /// The sequence of a Submit in the operator's message id that was made of it.
@@ -202,19 +204,22 @@ fn of_report(report: &Report) -> Brought {
     Brought::Report {
         id: id_of(sequence, &report.user_number.0),
         outcome,
-        error: format!("{error:03}").into(),
-        number: report.user_number.0.clone(),
+        error: match error {
+            0 => Bytes::from_static(b"000"),
+            error => format!("{error:03}").into(),
+        },
+        number: kept(&report.user_number.0),
     }
 }
 
 fn of_handset(deliver: &Deliver) -> Incoming {
     Incoming {
-        from: deliver.user_number.0.clone(),
-        to: deliver.sp_number.0.clone(),
+        from: kept(&deliver.user_number.0),
+        to: kept(&deliver.sp_number.0),
         protocol_id: deliver.tp_pid,
         has_header: deliver.tp_udhi & 1 != 0,
         format: deliver.message_coding,
-        content: deliver.message_content.0.clone(),
+        content: kept(&deliver.message_content.0),
         link_id: Bytes::new(),
     }
 }
@@ -275,7 +280,7 @@ mod tests {
                 ..Report::default()
             };
             let expected = Brought::Report {
-                id: id.to_owned(),
+                id: id.into(),
                 outcome,
                 error: error.into(),
                 number: "8613000000001".into(),

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use data_encoding::HEXUPPER;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, outcome_of, refusal, timestamp};
+use super::gateway::{
+    Brought, CarrierMessage, Gateway, Incoming, kept, outcome_of, refusal, text_or, timestamp,
+};
 use crate::carrier::fields::{Content, Raw, Recipients, Text};
 use crate::carrier::link_id::MOST;
 use crate::config::{Carrier, OperatorConfig};
@@ -55,7 +57,7 @@ impl Gateway for Smgp {
         &self,
         _: &OperatorConfig,
         carrier: &Carrier,
-        draft: &CarrierMessage,
+        draft: CarrierMessage,
         to: Vec<Bytes>,
     ) -> Body {
         let fee_number = match carrier.fee_payer {
@@ -67,17 +69,17 @@ impl Gateway for Smgp {
             need_report: draft.wants_report.into(),
             priority: draft.priority.min(3),
             service_id: carrier.service_id.as_str().into(),
-            fee_type: carrier.fee_type.as_deref().unwrap_or(FREE).into(),
+            fee_type: Text(text_or(carrier.fee_type.as_deref(), FREE)),
             fee_code: carrier.fee_code.as_str().into(),
             fixed_fee: carrier.fixed_fee.as_str().into(),
             msg_format: draft.format,
-            options: options_of(carrier, draft),
-            valid_time: Text(draft.valid_until.clone()),
-            at_time: Text(draft.deliver_at.clone()),
-            src_term_id: Text(draft.from.clone()),
+            options: options_of(carrier, &draft),
+            valid_time: Text(draft.valid_until),
+            at_time: Text(draft.deliver_at),
+            src_term_id: Text(draft.from),
             charge_term_id: fee_number.into(),
             dest_term_id: Recipients(to),
-            msg_content: Content(draft.content.clone()),
+            msg_content: Content(draft.content),
             ..Submit::default()
         }))
     }
@@ -89,10 +91,10 @@ impl Gateway for Smgp {
         }
     }
 
-    fn id_for(response: &Pdu, _: &[u8]) -> String {
+    fn id_for(response: &Pdu, _: &[u8]) -> Bytes {
         match &response.body {
-            Body::SubmitResp(resp) => HEXUPPER.encode(&resp.msg_id.0),
-            _ => String::new(),
+            Body::SubmitResp(resp) => HEXUPPER.encode(&resp.msg_id.0).into(),
+            _ => Bytes::new(),
         }
     }
 
@@ -102,13 +104,13 @@ impl Gateway for Smgp {
         };
         let brought = match deliver.is_report {
             0 => Brought::Message(Incoming {
-                from: deliver.src_term_id.0.clone(),
-                to: deliver.dest_term_id.0.clone(),
+                from: kept(&deliver.src_term_id.0),
+                to: kept(&deliver.dest_term_id.0),
                 protocol_id: deliver.options.octet(TP_PID),
                 has_header: deliver.options.has_header(),
                 format: deliver.msg_format,
-                content: deliver.msg_content.0.clone(),
-                link_id: deliver.options.text(LINK_ID),
+                content: kept(&deliver.msg_content.0),
+                link_id: kept(&deliver.options.text(LINK_ID)),
             }),
             _ => Report::decode(&deliver.msg_content.0)
                 .map_or(Brought::Nothing, |report| of_report(&report, deliver)),
@@ -161,9 +163,9 @@ fn of_report(report: &Report, deliver: &Deliver) -> Brought {
     };
     let (outcome, error) = outcome_of(&report.stat, &error);
     Brought::Report {
-        id: HEXUPPER.encode(&report.msg_id),
+        id: HEXUPPER.encode(&report.msg_id).into(),
         outcome,
         error,
-        number: deliver.src_term_id.0.clone(),
+        number: kept(&deliver.src_term_id.0),
     }
 }

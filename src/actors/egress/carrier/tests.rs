@@ -44,7 +44,7 @@ fn data_coding_becomes_msg_fmt() {
         (3, false, &[0xE9], 8, &[0, 0xE9]),
         (15, false, &[0xC4, 0xE3], 15, &[0xC4, 0xE3]),
     ] {
-        let draft = draft_of(&submit(data_coding, octets), gbk);
+        let draft = draft_of(&mut submit(data_coding, octets), gbk);
         assert_eq!((draft.format, &draft.content[..]), (format, written));
         assert_eq!(draft.part, (1, 1));
     }
@@ -54,12 +54,12 @@ fn data_coding_becomes_msg_fmt() {
 fn parts_are_numbered_as_in_their_header() {
     let header = [5, 0, 3, 7, 3, 2];
     let octets = [&header[..], &ucs2::encode("你")].concat();
-    let part = SubmitSm {
+    let mut part = SubmitSm {
         esm_class: 0x40,
         validity_period: "261125103000000+".into(),
         ..submit(8, &octets)
     };
-    let draft = draft_of(&part, true);
+    let draft = draft_of(&mut part, true);
     assert!(draft.has_header);
     assert_eq!(draft.part, (3, 2));
     assert_eq!(draft.content[..6], header);
@@ -119,9 +119,9 @@ fn gbk_of_a_handset_becomes_ucs2() {
 fn link_id_at(version: Cmpp) -> Bytes {
     let mut message = submit(0, b"hi");
     push_link_id(&mut message.tlvs, b"0123456789");
-    let draft = draft_of(&message, false);
+    let draft = draft_of(&mut message, false);
     let (operator, carrier) = (OperatorConfig::default(), Carrier::default());
-    match version.submit(&operator, &carrier, &draft, vec!["1".into()]) {
+    match version.submit(&operator, &carrier, draft, vec!["1".into()]) {
         Body::Submit(submit) => submit.link_id.0,
         other => panic!("{other:?}"),
     }
@@ -153,11 +153,11 @@ fn a_link_id_is_carried_both_ways_where_there_is_room() {
     let Some((_, Brought::Message(message))) = brought else {
         panic!("a message");
     };
-    let message = deliver_of(message);
+    let mut message = deliver_of(message);
     assert_eq!(link_id(&message), "0123456789");
     let (operator, carrier) = (OperatorConfig::default(), Carrier::default());
-    let draft = draft_of(&message, false);
-    let body = Smgp.submit(&operator, &carrier, &draft, vec!["1".into()]);
+    let draft = draft_of(&mut message, false);
+    let body = Smgp.submit(&operator, &carrier, draft, vec!["1".into()]);
     let crate::smgp::Body::Submit(submit) = body else {
         panic!("{body:?}");
     };
@@ -198,8 +198,9 @@ fn reports_become_receipts() {
         else {
             panic!("{word}");
         };
+        let id = std::str::from_utf8(&id).unwrap();
         assert_eq!((came, outcome), (7, state));
-        let found = extract(&receipt(&id, outcome as u8, why, number, 0), 0).unwrap();
+        let found = extract(&receipt(id, outcome as u8, why, number, 0), 0).unwrap();
         assert_eq!(found.message_id, u64::MAX.to_string());
         assert_eq!((found.state, found.error), (state as u8, error.into()));
     }
@@ -229,7 +230,7 @@ fn reports_of_smgp_have_any_octets_in_their_id() {
             .brought(&crate::smgp::Body::Deliver(Box::new(deliver)))
             .unwrap();
         let expected = Brought::Report {
-            id: "203A00FF313233343536".to_owned(),
+            id: "203A00FF313233343536".into(),
             outcome: state,
             error: error.into(),
             number: "13300000001".into(),

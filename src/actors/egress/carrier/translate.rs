@@ -1,5 +1,7 @@
 //! Messages of SMPP in the terms of carriers, and the other way: called by [`super::bind`] and [`super::pending`]. Pure.
 
+use std::mem;
+
 use bytes::Bytes;
 
 use super::gateway::{CarrierMessage, Incoming};
@@ -21,9 +23,13 @@ const TIME: usize = 16;
 const CHINA: i64 = 8 * HOUR_MS;
 const IN_CHINA: &str = "032+";
 
-/// A submit_sm in the terms of carriers.
-pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> CarrierMessage {
-    let content = message.payload();
+/// A submit_sm in the terms of carriers; its address and text are taken out of it.
+pub(super) fn draft_of(message: &mut SubmitSm, gbk: bool) -> CarrierMessage {
+    let content = if message.short_message.is_empty() {
+        message.payload()
+    } else {
+        mem::take(&mut message.short_message)
+    };
     let has_header = message.esm_class & esm_class(true) != 0;
     let header = has_header.then(|| UserDataHeader::split(&content).ok());
     let header = header.flatten();
@@ -40,7 +46,7 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> CarrierMessage {
         }
     };
     CarrierMessage {
-        from: message.source_addr.clone(),
+        from: mem::take(&mut message.source_addr),
         wants_report: wants_receipt(message),
         protocol_id: message.protocol_id,
         priority: message.priority_flag,

@@ -8,7 +8,9 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use super::OperatorSession;
-use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::egress::operator_event::{
+    BindEvent, BroughtContent, OperatorAnswer, OperatorEvent,
+};
 use crate::actors::ingress::ingest::{self, Keys, Submit};
 use crate::actors::receipts::{alert, said};
 use crate::actors::session::smpp_terms;
@@ -57,24 +59,33 @@ impl OperatorSession {
     fn on_event(&mut self, event: OperatorEvent, ctx: &mut Context<Self>) {
         match event {
             OperatorEvent::Nothing => {}
-            OperatorEvent::BindResult(status) => self.bind_result(status, ctx),
             OperatorEvent::Request(pdu) => self.on_request(pdu),
-            OperatorEvent::Brought {
-                sequence,
-                deliver,
-                gbk,
-            } => self.on_brought(sequence, deliver, gbk),
-            OperatorEvent::Answered(answer) => self.on_answer(answer),
+            OperatorEvent::Refused => self.core.snapshot.errors_total += 1,
             OperatorEvent::Unbind => {
                 self.part("the operator has unbound", ctx);
                 // In good order: there is no hurry.
                 self.cut_off = false;
             }
-            OperatorEvent::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
-            OperatorEvent::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
-            OperatorEvent::Ended(why) => self.part(why, ctx),
-            OperatorEvent::Asleep => self.go_to_rest(ctx),
-            OperatorEvent::Refused => self.core.snapshot.errors_total += 1,
+            OperatorEvent::Bind(event) => self.on_bind_event(event, ctx),
+        }
+    }
+
+    fn on_bind_event(&mut self, event: BindEvent, ctx: &mut Context<Self>) {
+        match event {
+            BindEvent::BindResult(status) => self.bind_result(status, ctx),
+            BindEvent::Brought(sequence, BroughtContent::Report(report)) => {
+                self.core.snapshot.received_total += 1;
+                let states = self.plan.as_ref().map(|plan| &plan.receipt_states);
+                self.on_receipt(sequence, said::of_report(report, states));
+            }
+            BindEvent::Brought(sequence, BroughtContent::Message { deliver, gbk }) => {
+                self.on_brought(sequence, *deliver, gbk);
+            }
+            BindEvent::Answered(answer) => self.on_answer(answer),
+            BindEvent::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
+            BindEvent::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
+            BindEvent::Ended(why) => self.part(why, ctx),
+            BindEvent::Asleep => self.go_to_rest(ctx),
         }
     }
 
@@ -107,7 +118,8 @@ impl OperatorSession {
     fn on_brought(&mut self, sequence: u32, deliver: SubmitSm, gbk: Option<Bytes>) {
         self.core.snapshot.received_total += 1;
         if self.is_receipt(&deliver) {
-            return self.on_receipt(sequence, &deliver);
+            let states = self.plan.as_ref().map(|plan| &plan.receipt_states);
+            return self.on_receipt(sequence, said::of(&deliver, states));
         }
         let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
         let mut message = pdu::message_of(deliver, kind);
@@ -124,12 +136,8 @@ impl OperatorSession {
                 && receipt::reads_like_one(deliver)
     }
 
-    fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
-        let states = self.plan.as_ref().map(|plan| &plan.receipt_states);
-        let receipt = OperatorReceipt {
-            sequence,
-            ..said::of(deliver, states)
-        };
+    fn on_receipt(&mut self, sequence: u32, mut receipt: OperatorReceipt) {
+        receipt.sequence = sequence;
         if receipt.operator_message_id.is_empty() && receipt.part().is_none() {
             tracing::warn!(operator = %self.core.snapshot.name, "a receipt without a message id or a state matches nothing");
         }
@@ -180,8 +188,7 @@ impl OperatorSession {
             attempt: context.attempt,
             // Without an id no receipt can ever match: the answer is the end of it.
             receipt_expected: context.receipt_expected && !answer.message_id.is_empty(),
-            // A small copy, so that the read buffer is free again.
-            operator_message_id: Bytes::copy_from_slice(&answer.message_id),
+            operator_message_id: answer.message_id,
             latency_ms,
             message: context.message,
             state: state.into(),

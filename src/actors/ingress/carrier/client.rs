@@ -432,7 +432,7 @@ impl BoundProtocol for CmppClient {
         now: Instant,
         context: InFlight,
         _: Encode,
-        pdu: &SubmitSm,
+        pdu: &mut SubmitSm,
         out: &mut BytesMut,
     ) -> bool {
         if self.room() == 0 {

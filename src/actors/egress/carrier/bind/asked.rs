@@ -7,9 +7,8 @@ use bytes::BytesMut;
 use super::CarrierBind;
 use crate::actors::egress::carrier::gateway::Gateway;
 use crate::actors::egress::carrier::pending::Waiting;
-use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::egress::operator_event::{BindEvent, OperatorAnswer, OperatorEvent};
 use crate::actors::egress::upstream_protocol::UpstreamPeer;
-use crate::actors::runtime::link::keep;
 use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView, WITH_TLVS};
 use crate::carrier::session::{Closed, State as FarState};
 use crate::pb::PduDialect;
@@ -64,7 +63,7 @@ impl<G: Gateway> UpstreamPeer for CarrierBind<G> {
         let unsent = self.pending.drain().collect();
         self.refuse(unsent);
         let answers = self.events.drain(..).filter_map(|event| match event {
-            OperatorEvent::Answered(answer) => Some(answer),
+            BindEvent::Answered(answer) => Some(answer),
             _ => None,
         });
         answers.collect()
@@ -119,7 +118,7 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         now: Instant,
         context: InFlight,
         _: Encode,
-        pdu: &SubmitSm,
+        pdu: &mut SubmitSm,
         _: &mut BytesMut,
     ) -> bool {
         if self.room() == 0 {
@@ -147,7 +146,7 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         if self.state == SessionState::Closed {
             // The session is over: what the gateway still sends means nothing.
             octets.clear();
-            return Ok(self.events.pop_front());
+            return Ok(self.events.pop_front().map(OperatorEvent::Bind));
         }
         if !octets.is_empty() {
             self.heard_at = now;
@@ -162,15 +161,11 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         }
         loop {
             if let Some(event) = self.events.pop_front() {
-                return Ok(Some(event));
+                return Ok(Some(OperatorEvent::Bind(event)));
             }
             let far = self.far.as_mut().filter(|_| self.welcome.is_none());
-            let event = far.and_then(|far| {
-                far.next_event_of(now, out, |frame| {
-                    view.see(false, &frame);
-                    keep(frame)
-                })
-            });
+            let event =
+                far.and_then(|far| far.next_event_of(now, out, |frame| view.see(false, frame)));
             match event {
                 Some(event) => self.on_event(event, now, out),
                 None => {

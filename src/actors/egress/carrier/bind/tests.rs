@@ -6,6 +6,7 @@ use super::*;
 use crate::actors::context::binds::BindPort;
 use crate::actors::egress::carrier::gateway::session_of_theirs;
 use crate::actors::egress::carrier::sgip_of;
+use crate::actors::egress::operator_event::OperatorEvent;
 use crate::actors::session::bound::{BoundProtocol as _, Encode, LiveView};
 use crate::actors::test_support::{TestNode, node_with};
 use crate::config::OperatorProtocol;
@@ -66,7 +67,7 @@ impl Scene {
         (scene.bind).bind(now, BindType::Transmitter, &mut scene.out);
         scene.let_in();
         let event = scene.event();
-        assert!(matches!(event, Some(OperatorEvent::BindResult(status)) if status.is_ok()));
+        assert!(matches!(event, Some(BindEvent::BindResult(status)) if status.is_ok()));
         scene
     }
 
@@ -112,24 +113,24 @@ impl Scene {
             .expect("it fits");
     }
 
-    fn event(&mut self) -> Option<OperatorEvent> {
+    fn event(&mut self) -> Option<BindEvent> {
         let view = LiveView {
             node: &self.node.context,
             port: &self.port,
             dialect: PduDialect::Sgip,
         };
         let (back, out) = (&mut self.back, &mut self.out);
-        self.bind
-            .next_event(back, self.now, out, view)
-            .expect("SGIP has no such error")
+        let event = self.bind.next_event(back, self.now, out, view);
+        match event.expect("SGIP has no such error")? {
+            OperatorEvent::Bind(event) => Some(event),
+            _ => panic!("that is SMPP's"),
+        }
     }
 
     /// The id, the status, and whether it is late and never sent.
     fn answered(&mut self) -> (u64, CommandStatus, bool, bool) {
         match self.event() {
-            Some(OperatorEvent::Answered(one)) => {
-                (one.context.id, one.status, one.late, one.unsent)
-            }
+            Some(BindEvent::Answered(one)) => (one.context.id, one.status, one.late, one.unsent),
             _ => panic!("no answer"),
         }
     }
@@ -145,13 +146,13 @@ impl Scene {
                 since: 0,
                 traced: None,
             };
-            let pdu = SubmitSm {
+            let mut pdu = SubmitSm {
                 destination_addr: (*to).to_owned().into(),
                 short_message: (*text).to_owned().into(),
                 ..SubmitSm::default()
             };
             let encode: Encode = |_, _, _| panic!("nothing here is SMPP");
-            assert!((self.bind).send(self.now, context, encode, &pdu, &mut self.out));
+            assert!((self.bind).send(self.now, context, encode, &mut pdu, &mut self.out));
         }
         self.bind.end_batch(self.now, &mut self.out);
     }
@@ -234,7 +235,7 @@ async fn what_a_gateway_falls_silent_on_is_lost_with_the_bind() {
     assert!(scene.event().is_none(), "it may still be there");
     assert!(scene.later(TIMEOUT).is_empty());
     let ended = scene.event();
-    assert!(matches!(ended, Some(OperatorEvent::Ended(why)) if why == "it does not answer"));
+    assert!(matches!(ended, Some(BindEvent::Ended(why)) if why == "it does not answer"));
     assert_eq!((scene.bind.room(), scene.bind.in_flight()), (0, 2));
 }
 
@@ -270,7 +271,7 @@ async fn a_bind_without_work_sleeps_and_wakes() {
     assert_eq!(read, Some(carrier::Event::Closed(Closed::ByPeer)));
     // What comes before the response is kept.
     scene.send(&[(1, "1", "x")]);
-    assert!(matches!(scene.event(), Some(OperatorEvent::Asleep)));
+    assert!(matches!(scene.event(), Some(BindEvent::Asleep)));
     assert!(scene.bind.sleep() && scene.bind.wants_connection());
     assert_eq!(
         scene.bind.state(),

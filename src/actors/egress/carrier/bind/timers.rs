@@ -7,7 +7,7 @@ use bytes::BytesMut;
 
 use super::CarrierBind;
 use crate::actors::egress::carrier::gateway::{self, Gateway};
-use crate::actors::egress::operator_event::OperatorEvent;
+use crate::actors::egress::operator_event::BindEvent;
 use crate::actors::session::bound::InFlight;
 use crate::carrier;
 use crate::carrier::session::{Closed, State as FarState};
@@ -35,7 +35,7 @@ impl<G: Gateway> CarrierBind<G> {
             && since(self.unbound_at) >= Timers::default().unbind_answer
         {
             self.state = SessionState::Closed;
-            let event = OperatorEvent::Close(CloseReason::UnbindTimeout);
+            let event = BindEvent::Close(CloseReason::UnbindTimeout);
             self.events.push_back(event);
         }
         // Not all protocols can ask, and those that can may be told not to.
