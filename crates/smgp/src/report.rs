@@ -67,13 +67,16 @@ impl Report {
 
 /// What follows a name, up to a blank; empty when it is missing.
 fn word(octets: &Bytes, name: &[u8]) -> Bytes {
-    let place = octets
-        .windows(name.len())
-        .position(|window| window.eq_ignore_ascii_case(name));
-    let Some(place) = place else {
+    // Each name ends with a colon, and few octets are one.
+    let colons = (1..=octets.len()).filter(|end| octets[end - 1] == b':');
+    let mut ends = colons.filter(|end| {
+        let start = end.saturating_sub(name.len());
+        octets[start..*end].eq_ignore_ascii_case(name)
+    });
+    let Some(start) = ends.next() else {
         return Bytes::new();
     };
-    let value = octets.slice(place + name.len()..);
-    let end = value.iter().position(|octet| matches!(octet, b' ' | 0));
-    value.slice(..end.unwrap_or(value.len()))
+    let value = octets[start..].iter();
+    let length = value.take_while(|octet| !matches!(octet, b' ' | 0)).count();
+    octets.slice(start..start + length)
 }

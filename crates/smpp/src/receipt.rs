@@ -183,6 +183,20 @@ pub const fn printable(octet: u8) -> u8 {
     }
 }
 
+/// An error as it is read from the text that it was written to: its first word, printable.
+pub fn error_word(error: Bytes) -> Bytes {
+    let ends = |octet: &u8| matches!(octet, b' ' | b',' | b';');
+    let is_usual = |octet: &u8| octet.is_ascii_graphic() && !ends(octet);
+    if error.len() <= ERROR_MAX && error.iter().all(is_usual) {
+        return error;
+    }
+    let word = error
+        .iter()
+        .take(ERROR_MAX)
+        .take_while(|octet| !ends(octet));
+    word.copied().map(printable).collect()
+}
+
 /// Reads the text of a receipt however it is written; `None` if it has neither an id nor a state.
 pub fn parse(text: &[u8]) -> Option<ReceiptText> {
     let fields = scan(text)?;

@@ -12,11 +12,11 @@ use crate::smpp::receipt::{self, Extracted, ReceiptText};
 
 /// What became of a message, as an operator says it that does not speak SMPP.
 pub struct OperatorReport {
-    /// The id under which it accepted the message: printable ASCII without blanks.
+    /// The id under which it accepted the message.
     pub id: Bytes,
     /// The state as message_state (SMPP 3.4 §5.2.28).
     pub state: u8,
-    /// Its error, likewise; 000 for none.
+    /// Its error; 000 for none.
     pub error: Bytes,
     /// The recipient; may be empty.
     pub number: Bytes,
@@ -68,7 +68,7 @@ pub fn of(deliver: &DeliverSm, states: Option<&ReceiptStates>) -> OperatorReceip
     }
 }
 
-/// What [`of`] says of a receipt of SMPP with this report, which came now.
+/// What [`of`] says of a receipt of SMPP with this report, which came now. Its error is one printable word, as there.
 pub fn of_report(report: OperatorReport, states: Option<&ReceiptStates>) -> OperatorReceipt {
     let OperatorReport {
         id,
@@ -77,6 +77,7 @@ pub fn of_report(report: OperatorReport, states: Option<&ReceiptStates>) -> Oper
         number,
     } = report;
     let now = clock::now_ms();
+    let error = receipt::error_word(error);
     let text = ReceiptText {
         id: id.clone(),
         sub: 1,
@@ -154,6 +155,9 @@ mod tests {
                 (3, "MB0069"),
                 (5, "MK0012"),
                 (7, "1"),
+                (5, "MK 008"),
+                (5, "MB1,2"),
+                (5, "MA\n1é"),
             ] {
                 let (id, number) = ("48879-13800138000", Bytes::from("13800138000"));
                 let deliver = receipt_of(id, state, error.into(), number.clone(), clock::now_ms());

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::dialect::{Dialect, GatewayDelivery, GatewayMessageId, What};
-use super::hub::{GatewayHub, MessageFate};
+use super::hub::GatewayHub;
 use crate::minute::Minute;
 use crate::network::unhurried;
 use crate::table::{TimedTable, at};
@@ -174,14 +174,15 @@ impl<D: Dialect> GatewayConnection<D> {
         };
         let protocol = self.session.protocol;
         let latency = self.hub.options.like.latency.draw();
-        let id = match self.hub.judge() {
-            MessageFate::Silence => return,
-            MessageFate::Refused(status) => {
-                let refusal = protocol.answer(&GatewayMessageId::default(), status);
-                return self.later(now, latency, DueWork::Answer(sequence, refusal));
-            }
-            MessageFate::Accepted(number) => D::id(number, sequence),
+        let Some(status) = self.hub.answer() else {
+            return;
         };
+        if !status.is_ok() {
+            self.hub.refuse();
+            let refusal = protocol.answer(&GatewayMessageId::default(), status);
+            return self.later(now, latency, DueWork::Answer(sequence, refusal));
+        }
+        let id = D::id(self.hub.accept(), sequence);
         self.hub.write(&taken, || D::shown(&id));
         let answer = protocol.answer(&id, CommandStatus::ESME_ROK);
         self.later(now, latency, DueWork::Answer(sequence, answer));
@@ -243,12 +244,13 @@ impl<D: Dialect> GatewayConnection<D> {
     /// Brings what waits, as far as there is room; what is left is for other connections.
     fn bring(&mut self, now: Instant) {
         let has_made = !self.made.is_empty();
-        self.hub.bring(self.made.drain(..));
+        let room = if self.receives {
+            self.session.room()
+        } else {
+            0
+        };
         let minute = self.minute.text(clock::now_ms());
-        while self.receives
-            && self.session.room() > 0
-            && let Some(brought) = self.hub.next()
-        {
+        for brought in self.hub.exchange(&mut self.made, room) {
             // What cannot be written is not brought at all.
             if let Some(body) = self.session.protocol.bring(&brought, minute) {
                 let _ = self.session.send(body, brought, now, &mut self.out);

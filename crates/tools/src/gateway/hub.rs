@@ -1,7 +1,9 @@
-//! What the connections of a simulated gateway share: which messages get which result, what waits to be brought to the
-//! SMSC, the journal and the counters.
+//! What the connections of a simulated gateway share: the numbers of messages, what waits to be brought to the SMSC, the
+//! journal and the counters.
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +24,7 @@ const SHOWN: usize = 40;
 const MOST_MO: usize = 10_000;
 /// A message of a handset that was refused as often is dropped, as a gateway does.
 const MOST_REFUSALS: u32 = 3;
+
 /// What failed messages end as, in turn.
 const FAILURES: [&str; 5] = ["EXPIRED", "REJECTD", "DELETED", "MB:0069", "UNDELIV"];
 
@@ -30,33 +33,32 @@ const FAILURES: [&str; 5] = ["EXPIRED", "REJECTD", "DELETED", "MB:0069", "UNDELI
 pub(super) struct GatewayHub {
     pub(super) options: GatewayOptions,
     journal: Option<Journal>,
-    /// Tells one connection that something waits.
+    /// Tells one connection that something waits; the others look when they have something else to do, or tick.
     waits: Notify,
+    /// Of the last message.
+    number: AtomicU64,
+    counters: GatewayCounters,
+    /// Absent where all messages fare alike: then its lock is not fought for.
+    moods: Option<Mutex<Moods>>,
     state: Mutex<HubState>,
 }
 
 #[derive(Debug, Default)]
 struct HubState {
-    moods: Moods,
-    /// Number of the last message.
-    number: u64,
     /// Messages of handsets that are due, in parts of one.
     mo: f64,
     /// Connections on which something may be brought.
     receivers: usize,
     waiting: VecDeque<GatewayDelivery>,
-    accepted: u64,
-    refused: u64,
-    reported: u64,
-    dropped: u64,
 }
 
-/// What becomes of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MessageFate {
-    Accepted(u64),
-    Refused(CommandStatus),
-    Silence,
+/// What has happened so far.
+#[derive(Debug, Default)]
+struct GatewayCounters {
+    accepted: AtomicU64,
+    refused: AtomicU64,
+    reported: AtomicU64,
+    dropped: AtomicU64,
 }
 
 // === impl GatewayHub ===
@@ -64,38 +66,46 @@ pub(super) enum MessageFate {
 impl GatewayHub {
     /// Numbers of several runs differ in their upper bits.
     pub(super) fn new(options: GatewayOptions, journal: Option<Journal>) -> Self {
-        let state = HubState {
-            moods: Moods::new(&options.like),
-            number: rand::random_range(1..1 << 30) << 32,
-            ..HubState::default()
-        };
+        let like = &options.like;
+        let moods = (!Moods::are_even(like)).then(|| Mutex::new(Moods::new(like)));
         Self {
+            moods,
             options,
             journal,
             waits: Notify::new(),
-            state: Mutex::new(state),
+            number: AtomicU64::new(rand::random_range(1..1 << 30) << 32),
+            counters: GatewayCounters::default(),
+            state: Mutex::default(),
         }
     }
 
-    /// Decides about a message; an accepted one gets a number.
-    pub(super) fn judge(&self) -> MessageFate {
-        let mut state = self.lock();
-        let Some(status) = state.moods.answer(&self.options.like, || false) else {
-            return MessageFate::Silence;
-        };
-        if !status.is_ok() {
-            state.refused += 1;
-            return MessageFate::Refused(status);
-        }
-        state.number += 1;
-        state.accepted += 1;
-        MessageFate::Accepted(state.number)
+    /// The answer to a message; `None` for silence.
+    pub(super) fn answer(&self) -> Option<CommandStatus> {
+        let answer = |moods: &Mutex<Moods>| lock(moods).answer(&self.options.like, || false);
+        (self.moods.as_ref()).map_or(Some(CommandStatus::ESME_ROK), answer)
     }
 
     /// The word of the report that a message will get.
     pub(super) fn stat(&self) -> Option<&'static str> {
-        let mut state = self.lock();
-        (state.moods).receipt(&self.options.like, "DELIVRD", FAILURES)
+        const DELIVERED: &str = "DELIVRD";
+        let stat =
+            |moods: &Mutex<Moods>| lock(moods).receipt(&self.options.like, DELIVERED, FAILURES);
+        self.moods.as_ref().map_or(Some(DELIVERED), stat)
+    }
+
+    /// The number of a message that is accepted.
+    pub(super) fn accept(&self) -> u64 {
+        self.counters.accepted.fetch_add(1, Relaxed);
+        self.next_number()
+    }
+
+    /// A message is refused.
+    pub(super) fn refuse(&self) {
+        self.counters.refused.fetch_add(1, Relaxed);
+    }
+
+    fn next_number(&self) -> u64 {
+        self.number.fetch_add(1, Relaxed) + 1
     }
 
     /// Writes an accepted message down, a line for each recipient.
@@ -121,7 +131,7 @@ impl GatewayHub {
         self.lock().waiting.extend(brought);
     }
 
-    /// Returns when another connection has left something to be brought.
+    /// Returns when a connection has left something to be brought.
     pub(super) async fn filled(&self) {
         self.waits.notified().await;
     }
@@ -133,9 +143,16 @@ impl GatewayHub {
         }
     }
 
-    /// What is to be brought next.
-    pub(super) fn next(&self) -> Option<GatewayDelivery> {
-        self.lock().waiting.pop_front()
+    /// Keeps what a connection has made, and takes what is to be brought next, at most so much.
+    pub(super) fn exchange(
+        &self,
+        made: &mut Vec<GatewayDelivery>,
+        most: usize,
+    ) -> Vec<GatewayDelivery> {
+        let waiting = &mut self.lock().waiting;
+        waiting.extend(made.drain(..));
+        let most = most.min(waiting.len());
+        waiting.drain(..most).collect()
     }
 
     /// Whether a connection would have something to bring.
@@ -145,7 +162,7 @@ impl GatewayHub {
 
     /// Something brought was taken.
     pub(super) fn taken(&self) {
-        self.lock().reported += 1;
+        self.counters.reported.fetch_add(1, Relaxed);
     }
 
     /// Something brought was refused; whether it is brought again. Reports are, until they are taken.
@@ -153,7 +170,7 @@ impl GatewayHub {
         brought.refusals += 1;
         let again = matches!(brought.what, What::Report { .. }) || brought.refusals < MOST_REFUSALS;
         if !again {
-            self.lock().dropped += 1;
+            self.counters.dropped.fetch_add(1, Relaxed);
         }
         again
     }
@@ -169,20 +186,27 @@ impl GatewayHub {
     }
 
     pub(super) fn counts(&self) -> String {
-        let state = self.lock();
+        let GatewayCounters {
+            accepted,
+            refused,
+            reported,
+            dropped,
+        } = &self.counters;
+        let [accepted, refused, reported, dropped] =
+            [accepted, refused, reported, dropped].map(|count| count.load(Relaxed));
+        let waiting = self.lock().waiting.len();
         format!(
-            "accepted {}, refused {}, brought {}, dropped {}, waiting {}",
-            state.accepted,
-            state.refused,
-            state.reported,
-            state.dropped,
-            state.waiting.len()
+            "accepted {accepted}, refused {refused}, brought {reported}, dropped {dropped}, waiting {waiting}"
         )
     }
 
     fn lock(&self) -> MutexGuard<'_, HubState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SimulatedNetwork for GatewayHub {
@@ -204,13 +228,13 @@ impl SimulatedNetwork for GatewayHub {
             if state.waiting.len() >= MOST_MO {
                 break;
             }
-            state.number += 1;
+            let number = self.next_number();
             let brought = GatewayDelivery {
-                id: id_of(state.number),
+                id: id_of(number),
                 number: mo.from.clone().into(),
                 to: mo.to.clone().into(),
                 what: What::Message {
-                    text: format!("MO {}", state.number).into(),
+                    text: format!("MO {number}").into(),
                 },
                 refusals: 0,
             };
@@ -233,6 +257,10 @@ mod tests {
 
     const MINUTE: &str = "2611210859";
 
+    fn next(hub: &GatewayHub) -> Option<GatewayDelivery> {
+        hub.exchange(&mut Vec::new(), 1).pop()
+    }
+
     fn hub() -> GatewayHub {
         let options = GatewayOptions {
             protocol: GatewayProtocol::Cmpp,
@@ -254,14 +282,14 @@ mod tests {
         let hub = hub();
         let second = Duration::from_secs(1);
         hub.make_mo(second);
-        assert!(hub.next().is_none());
+        assert!(next(&hub).is_none());
         hub.receives(true);
         hub.make_mo(second);
-        let made = std::iter::from_fn(|| hub.next()).count();
+        let made = std::iter::from_fn(|| next(&hub)).count();
         assert_eq!(made, 10);
         hub.receives(false);
         hub.make_mo(second);
-        assert!(hub.next().is_none());
+        assert!(next(&hub).is_none());
     }
 
     #[test]
@@ -270,7 +298,7 @@ mod tests {
         hub.receives(true);
         hub.make_mo(Duration::from_secs(1));
         let (mut cmpp, mut smgp) = (BTreeSet::new(), BTreeSet::new());
-        while let Some(message) = hub.next() {
+        while let Some(message) = next(&hub) {
             if let Some(smsc_cmpp::Body::Deliver(deliver)) = Cmpp::V20.bring(&message, MINUTE) {
                 cmpp.insert(deliver.msg_id);
             }
@@ -287,7 +315,7 @@ mod tests {
         let hub = hub();
         hub.receives(true);
         hub.make_mo(Duration::from_millis(100));
-        let mut message = hub.next().unwrap();
+        let mut message = next(&hub).unwrap();
         assert!(hub.refused(&mut message) && hub.refused(&mut message));
         assert!(!hub.refused(&mut message));
         let mut report = GatewayDelivery {

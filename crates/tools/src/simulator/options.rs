@@ -266,6 +266,16 @@ impl Moods {
         }
     }
 
+    /// Whether all messages are accepted and delivered.
+    pub(crate) fn are_even(options: &SimulatorOptions) -> bool {
+        let shares = [
+            options.silent_percent,
+            options.throttle_percent,
+            options.reject_percent,
+        ];
+        options.receipts == ReceiptBehaviour::Delivered && shares.iter().all(|share| *share <= 0.0)
+    }
+
     /// The answer to the next message; `None` for silence.
     pub(crate) fn answer(
         &mut self,

@@ -47,7 +47,7 @@ pub(super) struct CarrierBind<G: Gateway> {
     carrier: Arc<Carrier>,
     state: SessionState,
     bind_type: BindType,
-    /// The connection, since the login; each request has the messages that are in it.
+    /// The connection, since the login; each request has what its answer is for.
     far: Option<carrier::Session<G, SentRequest>>,
     /// Messages that wait for an answer, sent or not.
     messages: LateWindow<InFlight>,
@@ -194,6 +194,11 @@ impl<G: Gateway> CarrierBind<G> {
         }
     }
 
+    /// Whether the gateway may be sent a request.
+    fn has_room(&self) -> bool {
+        self.far.as_ref().is_some_and(|far| far.room() > 0)
+    }
+
     fn send_pending(&mut self, now: Instant, out: &mut BytesMut) {
         if self.pending.is_empty() {
             return;
@@ -206,10 +211,9 @@ impl<G: Gateway> CarrierBind<G> {
             self.second = second;
             far.protocol = far.protocol.at(second * 1_000);
         }
-        while self.far.as_ref().is_some_and(|far| far.room() > 0)
+        while self.has_room()
             && let Some(first) = self.pending.pop()
         {
-            self.busy_at = now;
             if first.has_expired(now_ms) {
                 // It ends in its queue.
                 self.refuse(vec![first]);
@@ -229,6 +233,7 @@ impl<G: Gateway> CarrierBind<G> {
     }
 
     fn send_one(&mut self, message: Waiting, now: Instant, out: &mut BytesMut) {
+        self.busy_at = now;
         let Some(far) = &mut self.far else {
             return self.refuse(vec![message]);
         };
@@ -254,6 +259,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// Sends messages that share a request.
     fn send_group(&mut self, group: Vec<Waiting>, now: Instant, out: &mut BytesMut) {
+        self.busy_at = now;
         let (Some(far), Some(first)) = (&mut self.far, group.first()) else {
             return self.pending.give_back(group, false);
         };

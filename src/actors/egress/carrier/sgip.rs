@@ -180,7 +180,8 @@ impl Gateway for Sgip {
 fn id_of(sequence: Sequence, to: &[u8]) -> Bytes {
     let mut digits = [0; 24];
     HEXLOWER.encode_mut(&sequence.octets(), &mut digits);
-    [&digits[..], b"-", national(to)].concat().into()
+    let to = String::from_utf8_lossy(national(to));
+    [&digits[..], b"-", to.as_bytes()].concat().into()
 }
 
 /// The sequence of a Submit in the operator's message id that was made of it.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::gateway::{Brought, Gateway, Incoming};
 use super::translate::{deliver_of, draft_of, validity};
-use crate::actors::session::smpp_terms::receipt;
+use crate::actors::receipts::said::{self, OperatorReport};
 use crate::carrier::fields::Content;
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;
@@ -14,7 +14,6 @@ use crate::config::{Carrier, OperatorConfig};
 use crate::pb::Message;
 use crate::smgp::Smgp;
 use crate::smgp::bodies::{LINK_ID, Options};
-use crate::smpp::receipt::extract;
 use crate::smpp::{CommandStatus, SubmitSm, tag};
 use crate::sms::ucs2;
 
@@ -198,11 +197,20 @@ fn reports_become_receipts() {
         else {
             panic!("{word}");
         };
-        let id = std::str::from_utf8(&id).unwrap();
         assert_eq!((came, outcome), (7, state));
-        let found = extract(&receipt(id, outcome as u8, why, number, 0), 0).unwrap();
-        assert_eq!(found.message_id, u64::MAX.to_string());
-        assert_eq!((found.state, found.error), (state as u8, error.into()));
+        let report = OperatorReport {
+            id,
+            state: outcome as u8,
+            error: why,
+            number,
+        };
+        let said = said::of_report(report, None);
+        assert_eq!(said.operator_message_id, u64::MAX.to_string());
+        assert_eq!(said.reported_state, u32::from(state as u8));
+        assert_eq!(
+            (said.error, said.source),
+            (error.into(), "13800138000".into())
+        );
     }
 }
 

@@ -119,17 +119,24 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         context: InFlight,
         _: Encode,
         pdu: &mut SubmitSm,
-        _: &mut BytesMut,
+        out: &mut BytesMut,
     ) -> bool {
         if self.room() == 0 {
             return false;
         }
         let carrier = self.carrier_of(&context);
-        let number = self.messages.insert(now, context);
-        number.is_ok_and(|number| {
-            self.pending.push(Waiting::new(number, pdu, carrier, now));
-            true
-        })
+        let Ok(number) = self.messages.insert(now, context) else {
+            return false;
+        };
+        let message = Waiting::new(number, pdu, carrier, now);
+        // Where none can share its request, it waits for none; its end is looked at where messages wait.
+        let is_alone = G::MOST_RECIPIENTS == 1 && message.until.is_none();
+        if is_alone && self.pending.is_empty() && self.has_room() {
+            self.send_one(message, now, out);
+        } else {
+            self.pending.push(message);
+        }
+        true
     }
 
     fn end_batch(&mut self, now: Instant, out: &mut BytesMut) {
