@@ -292,6 +292,8 @@ fn is_live<T>(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -361,5 +363,37 @@ mod tests {
         assert!(late.take(7).is_none());
         assert_eq!(late.take(9).unwrap().item, 'c');
         assert_eq!(late.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn the_oldest_is_known_in_whatever_order_answers_come(
+            steps in prop::collection::vec((0_u8..4, 0_usize..8), 1..200),
+        ) {
+            let start = Instant::now();
+            let mut window = Window::new(8, SECOND);
+            // What is outstanding, the oldest first.
+            let mut waiting: Vec<(u32, u64)> = Vec::new();
+            for (at, (what, which)) in (0..).zip(steps) {
+                let now = start + at * SECOND / 4;
+                match what {
+                    0 | 1 => match window.insert(now, u64::from(at)) {
+                        Ok(sequence) => waiting.push((sequence, u64::from(at))),
+                        Err(_) => prop_assert_eq!(waiting.len(), 8),
+                    },
+                    2 if which < waiting.len() => {
+                        let (sequence, item) = waiting.remove(which);
+                        prop_assert_eq!(window.take(sequence).map(|entry| entry.item), Some(item));
+                    }
+                    _ => {
+                        let late = |item: &u64| start + *item as u32 * SECOND / 4 + SECOND <= now;
+                        let expired = waiting.extract_if(.., |(_, item)| late(item));
+                        prop_assert_eq!(window.expire(now), expired.collect::<Vec<_>>());
+                    }
+                }
+                let oldest = window.oldest().map(|entry| entry.item);
+                prop_assert_eq!(oldest, waiting.first().map(|(_, item)| *item));
+            }
+        }
     }
 }

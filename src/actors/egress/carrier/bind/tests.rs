@@ -1,4 +1,4 @@
-//! A bind at a gateway of SGIP that the test plays: groups, what was never sent, silence, sleep.
+//! A bind at a gateway of SGIP, or of CMPP, that the test plays: groups, what was never sent, silence, sleep.
 
 use std::time::Duration;
 
@@ -9,7 +9,9 @@ use crate::actors::egress::carrier::sgip_of;
 use crate::actors::egress::operator_event::OperatorEvent;
 use crate::actors::session::bound::{BoundProtocol as _, Encode, LiveView};
 use crate::actors::test_support::{TestNode, node_with};
-use crate::config::OperatorProtocol;
+use crate::cmpp::bodies::MessageResp;
+use crate::cmpp::{self, Cmpp};
+use crate::config::{OperatorConfig, OperatorProtocol};
 use crate::pb::PduDialect;
 use crate::pb::delivery::What;
 use crate::sgip::bodies::ResultResp;
@@ -24,50 +26,24 @@ const IDLE: Duration = Duration::from_secs(60);
 const OK: u8 = 0;
 const WRONG: u8 = 6;
 
-struct Scene {
+struct Scene<G: Gateway> {
     node: TestNode,
     port: Arc<BindPort>,
-    bind: CarrierBind<Sgip>,
-    gateway: carrier::Session<Sgip, ()>,
+    bind: CarrierBind<G>,
+    gateway: carrier::Session<G, ()>,
     /// To the gateway, and from it.
     out: BytesMut,
     back: BytesMut,
     now: Instant,
 }
 
-impl Scene {
+impl Scene<Sgip> {
     /// Bound, with one request at a time.
     async fn new() -> Self {
-        let node = node_with(1, None, |config| {
-            let up = &mut config.operator[0];
-            up.protocol = OperatorProtocol::Sgip;
-            up.password = "secret".into();
-            up.response_timeout = Some(TIMEOUT);
-            up.enquire_link_interval = IDLE;
-            up.carrier = Some(Carrier {
-                node: Some(1),
-                requests: Some(1),
-                ..Carrier::default()
-            });
-        })
-        .await;
-        let plan = node.context.plan().operator(node.operator).cloned();
-        let plan = plan.expect("it is configured");
-        let protocol = sgip_of(&plan.config);
-        let now = Instant::now();
-        let mut scene = Self {
-            bind: CarrierBind::new(protocol, Arc::clone(&node.context), plan),
-            port: BindPort::new(1, None),
-            gateway: carrier::Session::server(session_of_theirs(IDLE), protocol, now),
-            out: BytesMut::new(),
-            back: BytesMut::new(),
-            node,
-            now,
-        };
-        (scene.bind).bind(now, BindType::Transmitter, &mut scene.out);
+        let mut scene = Self::of(OperatorProtocol::Sgip, sgip_of).await;
+        (scene.bind).bind(scene.now, BindType::Transmitter, &mut scene.out);
         scene.let_in();
-        let event = scene.event();
-        assert!(matches!(event, Some(BindEvent::BindResult(status)) if status.is_ok()));
+        scene.is_bound();
         scene
     }
 
@@ -79,13 +55,6 @@ impl Scene {
         (self.gateway)
             .answer_login(login.sequence, resp, self.now, &mut self.back)
             .expect("it fits");
-    }
-
-    /// What the gateway reads.
-    fn read(&mut self) -> Option<carrier::Event<Sequence, Body, ()>> {
-        self.gateway.receive(&self.out, self.now);
-        self.out.clear();
-        self.gateway.next_event(self.now, &mut self.back)
     }
 
     fn request(&mut self) -> Option<Pdu> {
@@ -111,6 +80,50 @@ impl Scene {
         (self.gateway)
             .answer(sequence, resp, &mut self.back)
             .expect("it fits");
+    }
+}
+
+impl<G: Gateway> Scene<G> {
+    /// An operator with one request at a time, and its gateway, before the login.
+    async fn of(kind: OperatorProtocol, protocol: impl FnOnce(&OperatorConfig) -> G) -> Self {
+        let node = node_with(1, None, |config| {
+            let up = &mut config.operator[0];
+            up.protocol = kind;
+            up.password = "secret".into();
+            up.response_timeout = Some(TIMEOUT);
+            up.enquire_link_interval = IDLE;
+            up.carrier = Some(Carrier {
+                node: Some(1),
+                requests: Some(1),
+                ..Carrier::default()
+            });
+        })
+        .await;
+        let plan = node.context.plan().operator(node.operator).cloned();
+        let plan = plan.expect("it is configured");
+        let protocol = protocol(&plan.config);
+        let now = Instant::now();
+        Self {
+            bind: CarrierBind::new(protocol, Arc::clone(&node.context), plan),
+            port: BindPort::new(1, None),
+            gateway: carrier::Session::server(session_of_theirs(IDLE), protocol, now),
+            out: BytesMut::new(),
+            back: BytesMut::new(),
+            node,
+            now,
+        }
+    }
+
+    fn is_bound(&mut self) {
+        let event = self.event();
+        assert!(matches!(event, Some(BindEvent::BindResult(status)) if status.is_ok()));
+    }
+
+    /// What the gateway reads.
+    fn read(&mut self) -> Option<carrier::Event<G::Sequence, G::Body, ()>> {
+        self.gateway.receive(&self.out, self.now);
+        self.out.clear();
+        self.gateway.next_event(self.now, &mut self.back)
     }
 
     fn event(&mut self) -> Option<BindEvent> {
@@ -286,4 +299,57 @@ async fn a_bind_without_work_sleeps_and_wakes() {
         "the session knows that it is bound"
     );
     assert_eq!(scene.submit().1, ["1"]);
+}
+
+#[actix::test]
+async fn what_goes_alone_is_sent_at_once_unless_it_has_expired() {
+    let mut scene = Scene::of(OperatorProtocol::Cmpp, |_| Cmpp::V20).await;
+    (scene.bind).bind(scene.now, BindType::Transceiver, &mut scene.out);
+    let Some(carrier::Event::Login(login)) = scene.read() else {
+        panic!("no login");
+    };
+    let cmpp::Body::Connect(connect) = &login.body else {
+        panic!("{:?}", login.body);
+    };
+    let resp = Cmpp::V20.connect_resp(connect, b"secret", cmpp::status::OK);
+    (scene.gateway)
+        .answer_login(login.sequence, resp, scene.now, &mut scene.back)
+        .expect("it fits");
+    scene.is_bound();
+
+    let encode: Encode = |_, _, _| panic!("nothing here is SMPP");
+    let submit = |scene: &mut Scene<Cmpp>, id, validity: &'static str| {
+        let context = InFlight {
+            id,
+            ..InFlight::default()
+        };
+        let mut pdu = SubmitSm {
+            destination_addr: "13800138000".into(),
+            validity_period: validity.into(),
+            ..SubmitSm::default()
+        };
+        assert!((scene.bind).send(scene.now, context, encode, &mut pdu, &mut scene.out));
+    };
+    submit(&mut scene, 1, "");
+    let Some(carrier::Event::Request(first)) = scene.read() else {
+        panic!("it waits for nobody");
+    };
+    // The one request is under way.
+    submit(&mut scene, 2, "200101000000000+");
+    submit(&mut scene, 3, "");
+    scene.bind.end_batch(scene.now, &mut scene.out);
+    assert!(scene.read().is_none());
+    let answer = cmpp::Body::SubmitResp(MessageResp {
+        msg_id: 7,
+        ..MessageResp::default()
+    });
+    (scene.gateway)
+        .answer(first.sequence, answer, &mut scene.back)
+        .expect("it fits");
+    let (id, status, ..) = scene.answered();
+    assert_eq!((id, status), (1, CommandStatus::ESME_ROK));
+    assert!(scene.event().is_some_and(|event| {
+        matches!(event, BindEvent::Answered(two) if two.context.id == 2 && two.unsent)
+    }));
+    assert!(matches!(scene.read(), Some(carrier::Event::Request(_))));
 }
