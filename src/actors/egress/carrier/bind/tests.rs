@@ -93,7 +93,8 @@ impl<G: Gateway> Scene<G> {
             up.response_timeout = Some(TIMEOUT);
             up.enquire_link_interval = IDLE;
             up.carrier = Some(Carrier {
-                node: Some(1),
+                // CMPP has none.
+                node: (kind == OperatorProtocol::Sgip).then_some(1),
                 requests: Some(1),
                 ..Carrier::default()
             });
