@@ -126,7 +126,9 @@ fn the_bad_one_ends_and_the_others_go_on(
     let sendings = operator.came()["poison"];
     assert!((3..=5).contains(&sendings), "{sendings} sendings");
     let history = ended["history"].as_array().unwrap();
-    assert_eq!(history.len(), sendings, "each is an attempt: {ended}");
+    // A silent operator may not have read one that it was sent.
+    let is_known = (sendings..=sendings + 1).contains(&history.len());
+    assert!(is_known, "each is an attempt: {ended}");
     assert!(
         history
             .iter()
