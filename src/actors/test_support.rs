@@ -1,8 +1,10 @@
-//! For tests: a context over a store in a temporary folder, one account and one operator.
+//! For tests: a context over a store in a temporary folder, one account and one operator; and what operators send.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Bytes;
 
 use crate::actors::context::plan::Plan;
 use crate::actors::context::{NodeContext, NodeParts};
@@ -15,6 +17,8 @@ use crate::actors::runtime::supervise::{self, ActorSlot, Escalate, Health};
 use crate::config::{Account, Config, OperatorConfig, RouteConfig};
 use crate::domain::id::IdGenerator;
 use crate::domain::route::RoutingStep;
+use crate::smpp::receipt::{self, ReceiptText};
+use crate::smpp::{SubmitSm, Tlvs, tag};
 use crate::store::Store;
 use crate::store::cluster::ClusterStore;
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
@@ -152,5 +156,35 @@ pub async fn node_that_writes(
         account,
         correlation: RefCell::new(Some(slot)),
         _folder: folder,
+    }
+}
+
+/// A receipt of an operator over SMPP: what became of the message with this id to this number, `done_at` Unix ms.
+pub fn operator_receipt(
+    id: &str,
+    state: u8,
+    error: Bytes,
+    number: Bytes,
+    done_at: i64,
+) -> SubmitSm {
+    let text = ReceiptText {
+        id: Bytes::copy_from_slice(id.as_bytes()),
+        sub: 1,
+        dlvrd: u32::from(state == receipt::DELIVERED),
+        submit_date_ms: None,
+        done_date_ms: Some(done_at),
+        stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
+        err: error,
+        text: Bytes::new(),
+    };
+    let mut tlvs = Tlvs::new();
+    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &[id.as_bytes(), b"\0"].concat());
+    tlvs.push(tag::MESSAGE_STATE, &[state]);
+    SubmitSm {
+        source_addr: number,
+        esm_class: receipt::ESM_RECEIPT,
+        short_message: receipt::format(&text, true).into(),
+        tlvs,
+        ..SubmitSm::default()
     }
 }

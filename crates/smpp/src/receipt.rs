@@ -21,7 +21,7 @@ pub use smsc_domain::state::{
     ACCEPTED, DELETED, DELIVERED, ENROUTE, EXPIRED, REJECTED, UNDELIVERABLE, UNKNOWN,
 };
 
-use scan::scan;
+use scan::{first_word, scan};
 
 /// `message_state` SCHEDULED: not yet tried (5.0 §4.7.15).
 pub const SCHEDULED: u8 = 0;
@@ -185,16 +185,14 @@ pub const fn printable(octet: u8) -> u8 {
 
 /// An error as it is read from the text that it was written to: its first word, printable.
 pub fn error_word(error: Bytes) -> Bytes {
-    let ends = |octet: &u8| matches!(octet, b' ' | b',' | b';');
-    let is_usual = |octet: &u8| octet.is_ascii_graphic() && !ends(octet);
-    if error.len() <= ERROR_MAX && error.iter().all(is_usual) {
-        return error;
-    }
-    let word = error
-        .iter()
-        .take(ERROR_MAX)
-        .take_while(|octet| !ends(octet));
-    word.copied().map(printable).collect()
+    let is_printable = |octet: &u8| printable(*octet) == *octet;
+    let text: Bytes = if error.iter().all(is_printable) {
+        error
+    } else {
+        error.iter().copied().map(printable).collect()
+    };
+    let word = first_word(&text);
+    text.slice_ref(&word[..word.len().min(ERROR_MAX)])
 }
 
 /// Reads the text of a receipt however it is written; `None` if it has neither an id nor a state.

@@ -143,7 +143,7 @@ fn unread(deliver: &DeliverSm) -> OperatorReceipt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::session::smpp_terms::receipt as receipt_of;
+    use crate::actors::test_support::operator_receipt;
 
     #[test]
     fn a_report_says_what_a_receipt_of_it_would() {
@@ -156,11 +156,13 @@ mod tests {
                 (5, "MK0012"),
                 (7, "1"),
                 (5, "MK 008"),
+                (5, " 8"),
                 (5, "MB1,2"),
                 (5, "MA\n1é"),
             ] {
                 let (id, number) = ("48879-13800138000", Bytes::from("13800138000"));
-                let deliver = receipt_of(id, state, error.into(), number.clone(), clock::now_ms());
+                let deliver =
+                    operator_receipt(id, state, error.into(), number.clone(), clock::now_ms());
                 let report = OperatorReport {
                     id: id.into(),
                     state,

@@ -45,31 +45,3 @@ pub fn carrying(mut message: SubmitSm, octets: Bytes) -> SubmitSm {
     }
     message
 }
-
-/// A receipt: what became of the message with this id to this number, `done_at` Unix ms.
-#[cfg(test)]
-pub fn receipt(id: &str, state: u8, error: Bytes, number: Bytes, done_at: i64) -> SubmitSm {
-    use crate::smpp::Tlvs;
-    use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
-
-    let text = ReceiptText {
-        id: Bytes::copy_from_slice(id.as_bytes()),
-        sub: 1,
-        dlvrd: u32::from(state == DELIVERED),
-        submit_date_ms: None,
-        done_date_ms: Some(done_at),
-        stat: Bytes::from_static(state_word(state).as_bytes()),
-        err: error,
-        text: Bytes::new(),
-    };
-    let mut tlvs = Tlvs::new();
-    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &[id.as_bytes(), b"\0"].concat());
-    tlvs.push(tag::MESSAGE_STATE, &[state]);
-    SubmitSm {
-        source_addr: number,
-        esm_class: ESM_RECEIPT,
-        short_message: format(&text, true).into(),
-        tlvs,
-        ..SubmitSm::default()
-    }
-}

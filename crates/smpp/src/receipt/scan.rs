@@ -165,7 +165,7 @@ fn assign<'a>(fields: &mut ReceiptFields<'a>, key: ReceiptKey, value: &'a [u8]) 
 }
 
 /// Up to the first space, comma, semicolon or control character.
-fn first_word(value: &[u8]) -> &[u8] {
+pub(super) fn first_word(value: &[u8]) -> &[u8] {
     let value = value.trim_ascii_start();
     let end = value
         .iter()

@@ -243,7 +243,6 @@ impl<D: Dialect> GatewayConnection<D> {
 
     /// Brings what waits, as far as there is room; what is left is for other connections.
     fn bring(&mut self, now: Instant) {
-        let has_made = !self.made.is_empty();
         let room = if self.receives {
             self.session.room()
         } else {
@@ -255,10 +254,6 @@ impl<D: Dialect> GatewayConnection<D> {
             if let Some(body) = self.session.protocol.bring(&brought, minute) {
                 let _ = self.session.send(body, brought, now, &mut self.out);
             }
-        }
-        // Only of what is new: connections without room would wake each other for ever.
-        if has_made {
-            self.hub.wake_if_waiting();
         }
     }
 

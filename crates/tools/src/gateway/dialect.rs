@@ -1,7 +1,5 @@
 //! What a carrier's protocol must say so that its gateway can be simulated: logins, messages, answers, reports.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 use smsc_carrier::{Protocol, SessionConfig};
 use smsc_smpp::CommandStatus;
@@ -113,13 +111,4 @@ pub(super) fn id_of(number: u64) -> GatewayMessageId {
     let mut id = GatewayMessageId::default();
     id[4..].copy_from_slice(&number.to_be_bytes());
     id
-}
-
-/// Octets as hexadecimal digits.
-pub(super) fn hex(octets: &[u8]) -> String {
-    octets.iter().fold(String::new(), |mut hex, octet| {
-        // A String takes everything.
-        let _ = write!(hex, "{octet:02X}");
-        hex
-    })
 }

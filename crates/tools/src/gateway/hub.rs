@@ -24,7 +24,6 @@ const SHOWN: usize = 40;
 const MOST_MO: usize = 10_000;
 /// A message of a handset that was refused as often is dropped, as a gateway does.
 const MOST_REFUSALS: u32 = 3;
-
 /// What failed messages end as, in turn.
 const FAILURES: [&str; 5] = ["EXPIRED", "REJECTD", "DELETED", "MB:0069", "UNDELIV"];
 
@@ -81,16 +80,19 @@ impl GatewayHub {
 
     /// The answer to a message; `None` for silence.
     pub(super) fn answer(&self) -> Option<CommandStatus> {
-        let answer = |moods: &Mutex<Moods>| lock(moods).answer(&self.options.like, || false);
-        (self.moods.as_ref()).map_or(Some(CommandStatus::ESME_ROK), answer)
+        match self.moods() {
+            None => Some(CommandStatus::ESME_ROK),
+            Some(mut moods) => moods.answer(&self.options.like, || false),
+        }
     }
 
     /// The word of the report that a message will get.
     pub(super) fn stat(&self) -> Option<&'static str> {
         const DELIVERED: &str = "DELIVRD";
-        let stat =
-            |moods: &Mutex<Moods>| lock(moods).receipt(&self.options.like, DELIVERED, FAILURES);
-        self.moods.as_ref().map_or(Some(DELIVERED), stat)
+        match self.moods() {
+            None => Some(DELIVERED),
+            Some(mut moods) => moods.receipt(&self.options.like, DELIVERED, FAILURES),
+        }
     }
 
     /// The number of a message that is accepted.
@@ -136,23 +138,22 @@ impl GatewayHub {
         self.waits.notified().await;
     }
 
-    /// Wakes one of the connections for what waits.
-    pub(super) fn wake_if_waiting(&self) {
-        if !self.lock().waiting.is_empty() {
-            self.waits.notify_one();
-        }
-    }
-
-    /// Keeps what a connection has made, and takes what is to be brought next, at most so much.
+    /// Keeps what a connection has made, and takes what is to be brought next, at most so much. Another connection is woken
+    /// for what is left of what is new; for what is old, those without room would wake each other for ever.
     pub(super) fn exchange(
         &self,
         made: &mut Vec<GatewayDelivery>,
         most: usize,
     ) -> Vec<GatewayDelivery> {
+        let is_new = !made.is_empty();
         let waiting = &mut self.lock().waiting;
         waiting.extend(made.drain(..));
         let most = most.min(waiting.len());
-        waiting.drain(..most).collect()
+        let taken = waiting.drain(..most).collect();
+        if is_new && !waiting.is_empty() {
+            self.waits.notify_one();
+        }
+        taken
     }
 
     /// Whether a connection would have something to bring.
@@ -186,27 +187,25 @@ impl GatewayHub {
     }
 
     pub(super) fn counts(&self) -> String {
-        let GatewayCounters {
-            accepted,
-            refused,
-            reported,
-            dropped,
-        } = &self.counters;
-        let [accepted, refused, reported, dropped] =
-            [accepted, refused, reported, dropped].map(|count| count.load(Relaxed));
-        let waiting = self.lock().waiting.len();
+        let counters = &self.counters;
         format!(
-            "accepted {accepted}, refused {refused}, brought {reported}, dropped {dropped}, waiting {waiting}"
+            "accepted {}, refused {}, brought {}, dropped {}, waiting {}",
+            counters.accepted.load(Relaxed),
+            counters.refused.load(Relaxed),
+            counters.reported.load(Relaxed),
+            counters.dropped.load(Relaxed),
+            self.lock().waiting.len()
         )
     }
 
     fn lock(&self) -> MutexGuard<'_, HubState> {
-        lock(&self.state)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn moods(&self) -> Option<MutexGuard<'_, Moods>> {
+        let moods = self.moods.as_ref()?;
+        Some(moods.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl SimulatedNetwork for GatewayHub {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use data_encoding::HEXUPPER;
 use smsc_carrier::SessionConfig;
 use smsc_carrier::fields::{Content, Text};
 use smsc_sgip::bodies::{Bind, Deliver, Report, ResultResp};
@@ -14,7 +15,7 @@ use tokio::time::sleep;
 
 use super::connection;
 use super::dialect::{
-    Dialect, GatewayDelivery, GatewayMessageId, GatewaySubmission, LoginOutcome, What, check, hex,
+    Dialect, GatewayDelivery, GatewayMessageId, GatewaySubmission, LoginOutcome, What, check,
 };
 use super::hub::GatewayHub;
 use crate::minute::Minute;
@@ -86,7 +87,7 @@ impl Dialect for Sgip {
     }
 
     fn shown(id: &GatewayMessageId) -> String {
-        hex(id)
+        HEXUPPER.encode(id)
     }
 
     fn answer(&self, _: &GatewayMessageId, status: CommandStatus) -> Body {

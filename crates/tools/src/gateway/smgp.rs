@@ -1,6 +1,7 @@
 //! The gateway of China Telecom (SMGP 3.0).
 
 use bytes::Bytes;
+use data_encoding::HEXUPPER;
 use smsc_carrier::SessionConfig;
 use smsc_carrier::fields::{Content, Raw, Text};
 use smsc_carrier::login::client;
@@ -10,7 +11,7 @@ use smsc_smpp::CommandStatus;
 
 use super::dialect::{
     Dialect, GatewayDelivery, GatewayMessageId, GatewaySubmission, LoginOutcome, LoginRefusal,
-    What, check, hex, id_of,
+    What, check, id_of,
 };
 use crate::simulator::SimulatorOptions;
 
@@ -67,7 +68,7 @@ impl Dialect for Smgp {
     }
 
     fn shown(id: &GatewayMessageId) -> String {
-        hex(&msg_id(id))
+        HEXUPPER.encode(&msg_id(id))
     }
 
     fn answer(&self, id: &GatewayMessageId, status: CommandStatus) -> Body {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::client::proven;
 use super::numbers::msg_id_of;
 use super::translate::{deliver_of, refusal_of, submission_of};
-use crate::actors::session::smpp_terms::receipt;
+use crate::actors::test_support::operator_receipt;
 use crate::carrier::fields::{Content, Recipients};
 use crate::carrier::link_id::link_id;
 use crate::cmpp::bodies::Submit;
@@ -102,7 +102,8 @@ fn receipts_become_reports() {
         (8, "000", "REJECTD"),
     ] {
         let done_at = 1_795_624_380_000;
-        let mut said = receipt(&ID.to_string(), state, error.into(), "8613".into(), done_at);
+        let mut said =
+            operator_receipt(&ID.to_string(), state, error.into(), "8613".into(), done_at);
         said.destination_addr = "10655".into();
         for version in [Cmpp::V20, Cmpp::V30] {
             let deliver = deliver_of(&said, ID, version, 0).unwrap();
@@ -122,14 +123,14 @@ fn receipts_become_reports() {
             assert_eq!(report.dest_terminal_id, "8613".into());
         }
     }
-    let short = receipt("0A1B2C3D", 2, "000".into(), "8613".into(), 0);
+    let short = operator_receipt("0A1B2C3D", 2, "000".into(), "8613".into(), 0);
     let deliver = deliver_of(&short, ID, Cmpp::V20, 0).unwrap();
     let report = Report::decode(&deliver.msg_content.0, Cmpp::V20).unwrap();
     assert_eq!(report.msg_id, msg_id_of(ID));
     // Of a state that is not final, and of a message that is none of ours.
-    let intermediate = receipt(&ID.to_string(), 1, "000".into(), "8613".into(), 0);
+    let intermediate = operator_receipt(&ID.to_string(), 1, "000".into(), "8613".into(), 0);
     assert_eq!(deliver_of(&intermediate, ID, Cmpp::V20, 0), None);
-    let strange = receipt("not a number", 2, "000".into(), "8613".into(), 0);
+    let strange = operator_receipt("not a number", 2, "000".into(), "8613".into(), 0);
     assert_eq!(deliver_of(&strange, ID, Cmpp::V20, 0), None);
 }
 

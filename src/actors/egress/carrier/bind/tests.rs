@@ -26,7 +26,7 @@ const IDLE: Duration = Duration::from_secs(60);
 const OK: u8 = 0;
 const WRONG: u8 = 6;
 
-struct Scene<G: Gateway> {
+struct CarrierBindScene<G: Gateway> {
     node: TestNode,
     port: Arc<BindPort>,
     bind: CarrierBind<G>,
@@ -37,7 +37,7 @@ struct Scene<G: Gateway> {
     now: Instant,
 }
 
-impl Scene<Sgip> {
+impl CarrierBindScene<Sgip> {
     /// Bound, with one request at a time.
     async fn new() -> Self {
         let mut scene = Self::of(OperatorProtocol::Sgip, sgip_of).await;
@@ -83,7 +83,7 @@ impl Scene<Sgip> {
     }
 }
 
-impl<G: Gateway> Scene<G> {
+impl<G: Gateway> CarrierBindScene<G> {
     /// An operator with one request at a time, and its gateway, before the login.
     async fn of(kind: OperatorProtocol, protocol: impl FnOnce(&OperatorConfig) -> G) -> Self {
         let node = node_with(1, None, |config| {
@@ -181,7 +181,7 @@ impl<G: Gateway> Scene<G> {
 
 #[actix::test]
 async fn a_refused_group_goes_one_by_one_and_each_has_one_answer() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     scene.send(&[(1, "1", "x"), (2, "2", "y"), (3, "3", "y"), (4, "4", "y")]);
     assert_eq!(scene.bind.in_flight(), 4);
     let (first, _) = scene.submit();
@@ -206,7 +206,7 @@ async fn a_refused_group_goes_one_by_one_and_each_has_one_answer() {
 
 #[actix::test]
 async fn what_was_never_sent_is_told_apart_from_what_was_lost() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     scene.send(&[(1, "1", "x"), (2, "2", "y")]);
     let unsent = scene.bind.last_answers();
     let unsent: Vec<u64> = unsent.iter().map(|one| one.context.id).collect();
@@ -217,7 +217,7 @@ async fn what_was_never_sent_is_told_apart_from_what_was_lost() {
 
 #[actix::test]
 async fn what_waits_for_a_slow_gateway_goes_back_and_a_late_answer_is_told() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     scene.send(&[(1, "1", "x")]);
     let (first, _) = scene.submit();
     scene.now += SECOND;
@@ -242,7 +242,7 @@ async fn what_waits_for_a_slow_gateway_goes_back_and_a_late_answer_is_told() {
 
 #[actix::test]
 async fn what_a_gateway_falls_silent_on_is_lost_with_the_bind() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     scene.now += SECOND;
     scene.send(&[(1, "1", "x"), (2, "2", "y")]);
     assert!(scene.later(TIMEOUT + SECOND).is_empty());
@@ -255,7 +255,7 @@ async fn what_a_gateway_falls_silent_on_is_lost_with_the_bind() {
 
 #[actix::test]
 async fn what_comes_after_a_cut_waits_for_another_connection() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     assert!(scene.bind.sleep(), "it has no work");
     scene.send(&[(1, "1", "x")]);
     assert!(scene.out.is_empty() && scene.bind.wants_connection());
@@ -264,7 +264,7 @@ async fn what_comes_after_a_cut_waits_for_another_connection() {
 
 #[actix::test]
 async fn a_gateway_that_speaks_again_is_sent_nothing_overdue() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     scene.now += SECOND;
     scene.send(&[(1, "1", "x"), (2, "2", "y")]);
     let (first, _) = scene.submit();
@@ -279,7 +279,7 @@ async fn a_gateway_that_speaks_again_is_sent_nothing_overdue() {
 
 #[actix::test]
 async fn a_bind_without_work_sleeps_and_wakes() {
-    let mut scene = Scene::new().await;
+    let mut scene = CarrierBindScene::new().await;
     scene.later(IDLE + SECOND);
     let read = scene.read();
     assert_eq!(read, Some(carrier::Event::Closed(Closed::ByPeer)));
@@ -304,7 +304,7 @@ async fn a_bind_without_work_sleeps_and_wakes() {
 
 #[actix::test]
 async fn what_goes_alone_is_sent_at_once_unless_it_has_expired() {
-    let mut scene = Scene::of(OperatorProtocol::Cmpp, |_| Cmpp::V20).await;
+    let mut scene = CarrierBindScene::of(OperatorProtocol::Cmpp, |_| Cmpp::V20).await;
     (scene.bind).bind(scene.now, BindType::Transceiver, &mut scene.out);
     let Some(carrier::Event::Login(login)) = scene.read() else {
         panic!("no login");
@@ -319,7 +319,7 @@ async fn what_goes_alone_is_sent_at_once_unless_it_has_expired() {
     scene.is_bound();
 
     let encode: Encode = |_, _, _| panic!("nothing here is SMPP");
-    let submit = |scene: &mut Scene<Cmpp>, id, validity: &'static str| {
+    let submit = |scene: &mut CarrierBindScene<Cmpp>, id, validity: &'static str| {
         let context = InFlight {
             id,
             ..InFlight::default()
